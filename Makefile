@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up all they need: .venv, the package, the jars, the JVM part.
+# `make demo` and `make test` set up their dependencies: .venv, the package, the jars, the JVM part.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -7,7 +7,7 @@ DBT := build/dbt
 LINTERS := build/linters
 SOURCES := streamsql cli grammar dbt tests benchmarks examples scripts hatch_build.py
 
-# Else every worker of the tests, and every process that they start, compiles all sources anew.
+# Otherwise every test worker, and every process that it starts, compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -17,21 +17,21 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
 	@echo "make check  lint, types and the tests without Kafka and Spark: before each commit"
-	@echo "make test   the same, and all other tests but the long ones"
+	@echo "make test   the same, and all other tests except the long ones"
 	@echo "make conformance"
-	@echo "            all tests of the conformance suite, if it is there"
+	@echo "            all tests of the conformance suite, if available"
 	@echo "make conformance-rest"
-	@echo "            those of the HTTP interface, against a server"
+	@echo "            the tests of the HTTP interface, against a server"
 	@echo "make lint   ruff, mypy, import contracts; for Java Error Prone and google-java-format;"
 	@echo "            for deploy/ yamllint and hadolint"
 	@echo "make fmt    format the sources"
 	@echo "make docs   write docs/functions.md from the declarations, and build the site: site/index.html"
 	@echo "make pictures"
-	@echo "            take the pictures of the documentation anew, with Chromium and tmux"
-	@echo "make dbt    the tests of dbt-streamsql with dbt, which is installed for them alone"
+	@echo "            regenerate the pictures of the documentation, with Chromium and tmux"
+	@echo "make dbt    the tests of dbt-streamsql, with a separate installation of dbt"
 	@echo "make soak   the long tests, or one part of them: make soak PART=kills"
-	@echo "make wheel  build the wheel, with the JVM part in it, and that of dbt-streamsql"
-	@echo "make clean  remove what make has made here"
+	@echo "make wheel  build the wheels of streamsql, including the JVM part, and of dbt-streamsql"
+	@echo "make clean  remove the results of make"
 
 $(INSTALLED): pyproject.toml scripts/install
 	@PYTHON="$(PYTHON)" scripts/install
@@ -51,13 +51,13 @@ check: setup
 light: $(INSTALLED)
 	$(PYTEST) -n logical -m "$(LIGHT)"
 
-# Three processes with a Spark and a broker each keep two cores busy: each waits now and then.
+# Three processes, each with a Spark and a broker, keep two cores busy, since each sometimes waits.
 test: check
 	$(PYTEST) -n 3 --dist loadscope --no-loadscope-reorder -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt
 
-# Failures are written to the report; whether they are the known ones is judged afterwards.
+# Failures are written to the report, which is then compared with the known failures.
 conformance: setup
 	@if [ ! -d "$(SUITE)" ]; then echo "skipped: there is no conformance suite in $(SUITE)"; \
 	else mkdir -p build; \
@@ -80,16 +80,16 @@ lint-python: $(INSTALLED)
 lint-java: $(INSTALLED)
 	@$(BIN)/python scripts/java.py lint
 
-# In an environment of their own: nothing else needs them. hadolint is a binary, which there is not for
-# every system; where one of the two cannot be had, that is said, and the other one runs.
+# In a separate environment. hadolint is a binary that is not available for every system; an
+# unavailable linter is reported and skipped.
 $(LINTERS)/.installed: deploy/linters.txt
-	@echo "Installing what lints deploy/ into $(LINTERS)"
+	@echo "Installing the linters of deploy/ into $(LINTERS)"
 	@$(PYTHON) -m venv $(LINTERS)
 	@while read -r linter; do $(LINTERS)/bin/python -m pip install -q --disable-pip-version-check \
-	  "$$linter" || echo "skipped: there is no $$linter for this system"; done < $<
+	  "$$linter" || echo "skipped: $$linter is not available for this system"; done < $<
 	@touch $@
 
-# Debian's mirrors keep one version of a package: a Dockerfile that names it fails with the next one.
+# Debian's mirrors keep one version of a package: a Dockerfile with a pinned version fails with the next.
 lint-deploy: $(LINTERS)/.installed
 	@if [ -x $(LINTERS)/bin/yamllint ]; then $(LINTERS)/bin/yamllint --strict deploy; fi
 	@if [ -x $(LINTERS)/bin/hadolint ]; then \
@@ -100,7 +100,7 @@ fmt: $(INSTALLED)
 	$(BIN)/ruff format $(wildcard $(SOURCES))
 	@$(BIN)/python scripts/java.py fmt
 
-# What builds the site has a virtual environment of its own: nothing else needs it.
+# The site generator has a separate virtual environment.
 $(DOCS)/.installed: pyproject.toml
 	@echo "Installing MkDocs into $(DOCS)"
 	@$(PYTHON) -m venv $(DOCS)
@@ -109,8 +109,8 @@ $(DOCS)/.installed: pyproject.toml
 	@$(DOCS)/bin/python -m pip install -q --disable-pip-version-check -r $(DOCS)/requirements.txt
 	@touch $@
 
-# Fails where a link leads nowhere (MkDocs must not be told to be quiet: it would count no warnings),
-# or where a page fetches something from another host.
+# Fails for broken links (MkDocs counts warnings only without --quiet), and for pages that load
+# resources from other hosts.
 docs: $(INSTALLED) $(DOCS)/.installed
 	@mkdir -p build
 	$(BIN)/python -m streamsql.functions.reference > build/functions.md && mv build/functions.md docs/functions.md
@@ -120,7 +120,7 @@ docs: $(INSTALLED) $(DOCS)/.installed
 pictures: setup
 	PYTHONPATH=tests $(BIN)/python -m scripts.pictures
 
-# So has dbt: its versions of Protobuf and others are not those that streamsql needs.
+# dbt has a separate environment: it requires other versions of Protobuf and further packages.
 $(DBT)/.installed: dbt/pyproject.toml
 	@echo "Installing dbt into $(DBT)"
 	@$(PYTHON) -m venv $(DBT)

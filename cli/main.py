@@ -53,14 +53,14 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
     """Call a handler; whatever it raises becomes a message and an exit code."""
     signal.signal(signal.SIGTERM, _terminated)
     if not args.debug:
-        # What libraries have to say to programmers is not for the users of this one.
+        # Warnings of libraries for programmers are not shown to users.
         warnings.simplefilter("ignore")
     try:
         return handler(args)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone: nothing is left to be said, nor flushed at exit.
+        # The reader of the output has exited: nothing can be written, nor flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except StreamSQLError as error:
@@ -68,7 +68,7 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
     except Exception as error:
         failure = InternalError(
             f"{type(error).__name__}: {error}",
-            hint="Run it again with --debug to see where it comes from, and report it.",
+            hint="Run it again with --debug for the stack trace, and report it.",
         )
         failure.__cause__ = error
     return report(failure, debug=args.debug)

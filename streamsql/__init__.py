@@ -54,7 +54,6 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext streamsql` calls: the magics `%streamsql` and `%%streamsql`."""
     from streamsql.client.magic import register
 
     register(shell)

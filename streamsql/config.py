@@ -1,4 +1,4 @@
-"""What an engine is told when it is made."""
+"""Configuration of an engine."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PROCESSING_LOG_TOPIC = "streamsql_processing_log"
-"""Where all queries report records they cannot process."""
+"""Topic of the processing log of all queries."""
 PUSH_TOPIC_PREFIX = "_streamsql_push_"
-"""Topics that hold the rows of running push queries."""
+"""Topics with the rows of running push queries."""
 COMMAND_TOPIC_PREFIX = "_streamsql_command_"
-"""Topics that hold the statements of servers, one for each service."""
+"""Topics with the statements of a service."""
 REBUILD_TOPIC_PREFIX = "_streamsql_rebuild_"
-"""Of topics that hold what a query would write while it is built anew."""
+"""Topics with the results of a rebuild before the switch."""
 COMMITS_TOPIC = "_streamsql_commits"
-"""What the transactions of queries with exactly-once delivery say of how far they reach."""
+"""Committed positions of exactly-once queries."""
 REGISTRY_TOPIC = "_schemas"
-"""What the embedded schema registry knows."""
+"""Journal of the embedded schema registry."""
 _ENGINE_PREFIX = "_streamsql_"
 _OF_KAFKA = (
     "__consumer_offsets",
@@ -39,46 +39,43 @@ def is_internal(topic: str) -> bool:
 
 
 def is_secret(topic: str) -> bool:
-    """Whether no statement reads the topic either.
-
-    The processing log and the rows of a staged rebuild are for users. The other internal topics
-    hold statements with their settings, positions and sessions.
-    """
+    """Whether statements cannot read the topic. The processing log and the rows of a staged rebuild
+    are readable; the other internal topics hold statements with their settings, positions and
+    sessions."""
     shown = topic == PROCESSING_LOG_TOPIC or topic.startswith(REBUILD_TOPIC_PREFIX)
     return is_internal(topic) and not shown
 
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """`bootstrap_servers` None: an embedded broker; `data_dir` None: the user's own folder."""
+    """`bootstrap_servers` None: an embedded broker; `data_dir` None: the user's data folder."""
 
     data_dir: Path | None = None
     bootstrap_servers: str | None = None
     kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """How to log in to the cluster of `bootstrap_servers`: security.protocol, sasl.*, ssl.* as
-    Kafka's Java client has them. Every client, in the JVM or not, follows it."""
+    """Kafka security settings for `bootstrap_servers` (security.protocol, sasl.*, ssl.*) with the
+    names of Kafka's Java client. They apply to all clients, in and outside of the JVM."""
     master: str | None = None
-    """Spark's master; None: in the engine's own JVM."""
+    """Spark's master; None: local, in the engine's JVM."""
     spark: Mapping[str, str] = field(default_factory=dict)
-    """Settings of Spark's besides our own: of executors and of what a cluster wants to know."""
+    """Additional Spark settings, for executors and the cluster."""
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Of SET, which the engine's session starts with, and sizes of the engine."""
+    """Initial SET properties of the engine's session, and sizes of the engine."""
     debug: bool = False
     serve_tables: bool = False
-    """Whether every table that can be asked by key is kept ready for it; else those that have been
-    asked for once."""
+    """Whether every table with key lookups has a store; otherwise only tables that have been
+    queried."""
     until_caught_up: bool = False
-    """Persistent queries do not run by themselves: `Engine.catch_up` runs them, each once."""
+    """Persistent queries only run in `Engine.catch_up`, once each."""
     service_id: str | None = None
-    """Engines of one service share their statements, and one of them runs the queries; None: this
-    engine is alone and keeps its statements in its data folder."""
+    """Engines with the same service id share their statements, and one of them runs the queries.
+    None: a single engine with its statements in the data folder."""
     advertised_url: str | None = None
-    """Where the other servers of the service find this one."""
+    """URL of this server for the other servers of the service."""
     interactive: bool = True
-    """False: only what Engine.run_files is given is run, no other statements."""
+    """False: only `Engine.run_files` runs statements."""
     checkpoints: str | os.PathLike[str] | None = None
-    """A folder that all servers of the service reach, or the URL of one in an object store; None:
-    in the data folder."""
+    """A folder shared by all servers of the service, or a URL in an object store; None: in the data
+    folder."""
     warm_up: bool = False
-    """Whether the JVM is made ready for the first query while there is none: for engines that wait
-    for statements, as it takes some seconds of processor time."""
+    """Whether the JVM warms up while there is no query. It uses some seconds of CPU time."""

@@ -1,4 +1,4 @@
-"""The engine's data folder: which files lie where, and that one engine at a time owns it."""
+"""The data folder: paths, and exclusive ownership by one engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streamsql.places.place import Place
 
 @dataclass(frozen=True)
 class DataDir:
-    """The paths below a data folder; nothing is created or owned by naming them."""
+    """Paths in a data folder, without creating it."""
 
     root: Path
     shared_checkpoints: Place | None = None
@@ -30,27 +30,26 @@ class DataDir:
     def at(
         cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Place | None = None
     ) -> DataDir:
-        """The folder the user chose (`--data`), else STREAMSQL_DATA, else the user's own."""
+        """The folder of `--data`, otherwise of STREAMSQL_DATA, otherwise the user's default."""
         name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
-        # Resolved: one folder must have one name, by which its broker is found again.
+        # Resolved, since the broker is identified by the path of its folder.
         if isinstance(checkpoints, Path):
             checkpoints = checkpoints.expanduser().resolve()
         return cls(Path(name).expanduser().resolve(), checkpoints)
 
     @property
     def kafka(self) -> Path:
-        """The embedded broker's settings and records."""
         return self.root / "kafka"
 
     @property
     def checkpoints(self) -> Place:
-        """One folder per persistent query: Spark's offsets and state. Perhaps elsewhere, where the
-        other servers of a service reach it too."""
+        """One folder per persistent query with Spark's offsets and state. May be in another
+        location that all servers of the service share."""
         return self.shared_checkpoints or self.own_checkpoints
 
     @property
     def own_checkpoints(self) -> Path:
-        """Those of push queries, which end with their engine."""
+        """Checkpoints of push queries, which end with their engine."""
         return self.root / "checkpoints"
 
     @property
@@ -60,33 +59,29 @@ class DataDir:
 
     @property
     def statements(self) -> Path:
-        """The durable log of statements."""
         return self.root / "statements.log"
 
     @property
     def service(self) -> Path:
-        """Holds the name of the service whose command topic, in the embedded broker, has the
-        statements instead."""
+        """Name of the service whose command topic in the embedded broker replaces the statement
+        log."""
         return self.root / "service"
 
     @property
     def broker_record(self) -> Path:
-        """Which process the embedded broker is, and its ports."""
+        """Process and ports of the embedded broker."""
         return self.root / "broker.json"
 
     @property
     def broker_lock(self) -> Path:
-        """Held while a broker is started or stopped."""
         return self.root / "broker.lock"
 
     @property
     def engine_lock(self) -> Path:
-        """Held by the engine that owns the folder, for as long as it lives."""
         return self.root / "engine.lock"
 
     @property
     def instance(self) -> str:
-        """The id of the folder's engine among all that share a Kafka, on whatever host."""
         return self._instance.read_text("ascii")
 
     @property
@@ -95,12 +90,10 @@ class DataDir:
 
     @property
     def logs(self) -> Path:
-        """What Kafka and Spark have to say."""
         return self.root / "logs"
 
     def free(self) -> dict[str, int]:
-        """How many bytes are free where the data are, and where the checkpoints are; a store has no
-        end."""
+        """Free bytes of the data and the checkpoint disk; an object store is unlimited."""
         found = {}
         for name, folder in (("data", self.root), ("checkpoints", self.checkpoints)):
             with suppress(OSError):
@@ -109,8 +102,8 @@ class DataDir:
         return found
 
     def create(self) -> DataDir:
-        """Make the folder and those in it, for their owner alone; a folder that exists keeps its
-        mode. ConfigError where that is not possible."""
+        """Creates the folders with mode 0700; an existing folder keeps its mode. Raises ConfigError
+        on failure."""
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in (self.kafka, self.own_checkpoints, self.logs):
@@ -135,10 +128,10 @@ class DataDir:
 
 
 class Ownership:
-    """Owns a data folder until closed; the lock ends with the process, however it dies."""
+    """Exclusive ownership of a data folder until closed. The lock ends with the process."""
 
     def __init__(self, data: DataDir) -> None:
-        """Raises ConfigError, naming the other engine's process, where there is one."""
+        """Raises ConfigError with the process id of another owner."""
         self.data = data.create()
         self._handle: IO[str] | None = data.engine_lock.open("a+", encoding="utf-8")
         try:
@@ -156,7 +149,6 @@ class Ownership:
         self._handle.flush()
 
     def close(self) -> None:
-        """Give the folder free; may be called again."""
         if self._handle is not None:
             self._handle.close()
             self._handle = None

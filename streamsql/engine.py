@@ -1,7 +1,5 @@
-"""The engine: runs SQL statements over Kafka and Spark. It wires the layers and has no logic of its
-own; what a statement does is in statements/, how queries are kept running in
-executor/queries.
-"""
+"""The engine: runs SQL statements over Kafka and Spark. It only connects the layers: statements/
+executes statements, executor/queries runs the queries."""
 
 from __future__ import annotations
 
@@ -58,12 +56,12 @@ __all__ = [
 
 CLOSE_SECONDS = 30.0
 KILL_SECONDS = 60.0
-"""How long a close may wait for Spark's JVM, which may be frozen."""
+"""Timeout of a close for Spark's JVM, which may hang."""
 LEAD_SECONDS = 0.2
 
 
 class Engine:
-    """One engine on one data folder. May be used from several threads."""
+    """One engine on one data folder. Thread-safe."""
 
     def __init__(self, config: EngineConfig | None = None) -> None:
         from streamsql.runtime.state import EngineState
@@ -80,10 +78,8 @@ class Engine:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take the data folder and begin to start Kafka and Spark; returns at once.
-
-        ConfigError if another engine has the folder.
-        """
+        """Acquires the data folder and starts Kafka and Spark in the background. Raises ConfigError
+        if another engine owns the folder."""
         self._ownership = Ownership(self._state.data)
         self._open = True
         self._restored.start()
@@ -91,7 +87,6 @@ class Engine:
         self._queries.start()
 
     def startup(self) -> StartupStatus:
-        """How far the start is, for a progress display."""
         services = self._state.services
         steps = (*services.steps, self._queries.step)
         errors = (
@@ -109,12 +104,12 @@ class Engine:
         return StartupStatus(steps, next((error for error in errors if error), lost))
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
-        """Wait until Kafka, Spark and the queries are up; raises what went wrong."""
+        """Waits until Kafka, Spark and the queries are up; raises the startup error."""
         self._queries.get(timeout)
 
     def close(self) -> None:
-        """Stop all queries, Spark, and Kafka if it is our own; everything comes back at the next
-        start. A JVM that does not let the engine close in time is killed."""
+        """Stops all queries, Spark, and an embedded Kafka; the next start resumes them. Kills a JVM
+        that does not stop in time."""
         with self._close_lock:
             if not self._open:
                 return
@@ -169,32 +164,23 @@ class Engine:
 
     @property
     def session(self) -> Session:
-        """The engine's own session: what is SET and DEFINEd in it comes back after a restart."""
+        """The engine's own session, whose SET and DEFINE values survive a restart."""
         return self._state.session
 
     def parse(self, sql: str, session: Session | None = None) -> Script:
-        """Parse a text with the session's variables, once for all that is asked of it afterwards.
-
-        Takes about a second for each 100 kB, and needs nothing of what the start brings. A
-        statement that is wrong is told by `Script.error`.
-        """
+        """Parses a text with the session's variables. Takes about a second per 100 kB, and works
+        before startup has completed. `Script.error` is the error of an invalid statement."""
         return parse_script(sql, session or self._state.session)
 
     def execute(self, sql: str | Script, session: Session | None = None) -> Iterator[Result]:
-        """Run the statements of a text one after the other, each when its turn comes.
-
-        Raises the StreamSQLError of the first one that fails, knowing its place in the text.
-        """
+        """Runs the statements of a text in order. Raises the StreamSQLError of the first failing
+        statement, with its position."""
         yield from self._execute(sql, session or self._state.session, ())
 
     def lookup(self, sql: str | Script, session: Session | None = None) -> Answer | None:
-        """The answer of a statement that is a plain lookup of one key in a served table, by a way
-        that takes less than a millisecond once another of its shape was asked. The first of a
-        shape is answered where it comes parsed.
-
-        None for any other statement, and while the engine starts: `execute` takes it. Blocks as
-        long as that where the session has a consistency token.
-        """
+        """The result of a single-key lookup in a served table, in less than a millisecond for a
+        statement whose shape is known. None for other statements and during startup: use `execute`.
+        Blocks if the session has a consistency token."""
         if not self._open or not self._queries.ready:
             return None
         text = sql.text if isinstance(sql, Script) else sql
@@ -209,7 +195,7 @@ class Engine:
     def lookup_soon(
         self, sql: str, session: Session | None = None
     ) -> Coroutine[object, object, Answer] | None:
-        """As `lookup`, for an event loop: blocks nowhere, and is None where it would have to."""
+        """As `lookup`, for an event loop: None instead of blocking."""
         if not self._open or not self._queries.ready:
             return None
         return self._state.serving.lookup_soon(sql, session or self._state.session)
@@ -217,15 +203,13 @@ class Engine:
     def each(
         self, sql: str | Script, session: Session | None = None
     ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
-        """The statements of a text with their results: each is run as its results are taken.
-
-        Raises a ParseError in the place of a statement that is wrong.
-        """
+        """The results of a text's statements, each run when its result is consumed. Raises a
+        ParseError at the position of an invalid statement."""
         for statement, results in self._each(sql, session or self._state.session, ()):
             yield PreparedStatement(statement), results
 
     def inserts(self, target: str, session: Session | None = None) -> RowInserts:
-        """A way to write many rows into a stream or table, named as in SQL."""
+        """A writer of many rows into a stream or table."""
         from streamsql.runtime.state import Context
         from streamsql.statements.inserting.rows import RowInserts as Inserts
 
@@ -249,13 +233,10 @@ class Engine:
         *,
         whole: bool = False,
     ) -> Iterator[Result]:
-        """Run those statements of files that have not been run before.
-
-        The StreamSQLError of a statement that cannot be run, or that says otherwise than what is
-        there, is raised before any is run. `variables` go before those of the engine's session.
-        `whole`: the files hold definitions only, and all that there are to be; they are run once
-        this engine leads.
-        """
+        """Runs the statements of files that have not been run before. Raises the StreamSQLError of
+        an invalid or changed statement before running any. `variables` override those of the
+        engine's session. `whole`: the files contain definitions only and define the whole catalog;
+        they run once this engine is the leader."""
         from streamsql.runtime.state import Context
         from streamsql.statements.files.resume import left_in
         from streamsql.statements.inserting.values import note_row
@@ -281,7 +262,7 @@ class Engine:
 
     @property
     def changes(self) -> Changes:
-        """Files that say what is to run, planned against what runs, applied and taken back."""
+        """Plans, applies and undoes changes from pipeline files."""
         from streamsql.api.applying import Changes
 
         self._check_usable()
@@ -296,7 +277,7 @@ class Engine:
     def _each(
         self, sql: str | Script, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[tuple[Statement, Iterator[Result]]]:
-        """`scripts` are those that are being run, the innermost last."""
+        """`scripts` are the running scripts, the innermost last."""
         self._check_usable()
         text = sql.text if isinstance(sql, Script) else sql
         for statement in statements_of(sql, session):
@@ -329,69 +310,62 @@ class Engine:
 
     @property
     def leads(self) -> bool:
-        """Whether this engine runs the queries and the statements that change things: always,
-        unless it is one of several with the same `service_id`."""
+        """Whether this engine runs the persistent queries and catalog changes: always true without
+        `service_id`."""
         failover = self._state.failover
         return failover.leads if failover is not None else self._state.config.service_id is None
 
     @property
     def leader_url(self) -> str | None:
-        """The `advertised_url` of the engine that leads; None if that is this one, or not known."""
         failover = self._state.failover
         return failover.leader_url if failover is not None else None
 
     def needs_leader(self, script: Script) -> bool:
-        """Whether a statement among these is one that only the engine that leads runs."""
+        """Whether only the leader can run one of these statements."""
         from streamsql.statements import needs_leader
 
         return any(needs_leader(each.node, self._state) for each in script.statements)
 
     def sync(self, timeout: float = 10.0) -> bool:
-        """Wait, at most so many seconds, until all statements that any of several servers has
-        acknowledged by now are in this one's catalog too; whether they are."""
+        """Waits until the catalog includes all statements that any server of the service has
+        acknowledged so far. Returns False on timeout."""
         failover = self._state.failover
         return failover.sync(timeout) if failover is not None else True
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- inspection
+    # ----------------------------------------------------------------------------------
 
     def catalog(self) -> Catalog:
-        """The catalog as it is now; it does not change any more."""
+        """An immutable snapshot of the catalog."""
         return self._state.catalog
 
     def queries(self) -> list[QueryInfo]:
-        """Persistent and push queries as they stand."""
         return [*self._state.queries.infos(), *self._state.pushes.infos()]
 
     @property
     def inspection(self) -> Inspection:
-        """What there is, in all detail."""
         from streamsql.api.inspection import Inspection
 
         return Inspection(self._state)
 
     def query_metrics(self) -> dict[str, QueryMetrics]:
-        """What the queries have done, by their ids; nothing of those that have not begun."""
         return self._state.query_metrics()
 
     @property
     def sizes(self) -> str:
-        """What it may take of its machine, in one line."""
+        """The available resources in one line."""
         return self._state.sizes.text()
 
     def resources(self) -> Resources:
-        """What it may take of its machine, in numbers, and what it has taken."""
         return self._state.resources()
 
     def stores(self) -> list[StoreInfo]:
-        """The stores that answer for tables, as they stand."""
         return self._state.serving.infos()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Have all persistent queries process all input that is there now, in the order in which
-        they feed each other. `progress` is called with records done and records known of.
-
-        Raises ExternalError where a query fails for good.
-        """
+        """Runs all persistent queries over the current contents of their topics, upstream queries
+        first. `progress` is called with processed and known records. Raises ExternalError if a
+        query fails permanently."""
         if not self._open:
             raise ExternalError("the engine is not running")
         self.wait_until_ready()

@@ -1,21 +1,21 @@
-"""Every error a user can see, whose fault it is, and how it is shown.
+"""User-visible errors: their classes, and their display.
 
     StreamSQLError
-    ├── UserError            the statement or the settings: the user can mend it (exit code 1)
-    │   ├── ParseError           the text is not a statement
-    │   ├── BindError            a name that is unknown or ambiguous
-    │   ├── TypeMismatchError    an expression whose types do not fit
-    │   ├── PlanError            a query that breaks a rule of streams and tables
+    ├── UserError            the user can correct the statement or settings (exit code 1)
+    │   ├── ParseError           invalid syntax
+    │   ├── BindError            an unknown or ambiguous name
+    │   ├── TypeMismatchError    an expression with incompatible types
+    │   ├── PlanError            a query that violates a rule of streams and tables
     │   ├── CatalogError         an object that exists already, is missing, or is in use
-    │   ├── ConfigError          a property or an option
-    │   └── ForbiddenError       a statement that the user's role may not run
-    ├── UnsupportedError     valid SQL that streamsql does not run yet (exit code 1)
+    │   ├── ConfigError          an invalid property or option
+    │   └── ForbiddenError       a missing permission
+    ├── UnsupportedError     valid SQL that is not supported (exit code 1)
     ├── ExternalError        Kafka, Spark, Java or a file failed (exit code 2)
     └── InternalError        a bug of streamsql (exit code 3)
 
-A message is short and has no full stop of its own making; `detail` and `hint` are full sentences.
-`ksqldb` is what ksqlDB says in its place, where that is another sentence: `told` joins the two for
-programs that know ksqlDB, `render` is for people and shows ours alone.
+A message is short, without a full stop; `detail` and `hint` are sentences. `ksqldb` is ksqlDB's
+sentence if it differs: `told` joins both for programs that know ksqlDB, `render` is for people and
+shows streamsql's only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from streamsql.ksqldb import Sentence
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of the statement's text: `start`/`end` are offsets, `line`/`column` count from 1."""
+    """A range of the statement's text: `start`/`end` are offsets, `line`/`column` count from 1."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Span:
 
 
 class StreamSQLError(Exception):
-    """The base of all; never raised itself."""
+    """Base class of all errors."""
 
     kind: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
@@ -60,71 +60,71 @@ class StreamSQLError(Exception):
         self.span = span
         self.ksqldb = ksqldb
         self.sql: str | None = None
-        """The text that `span` points into, once known."""
+        """The text that `span` refers to, once known."""
         self.file: str | None = None
-        """The name of the file that the text is from, where it is known."""
+        """Name of the text's file, if known."""
 
     def located(self, sql: str, file: str | None = None) -> StreamSQLError:
-        """The same error, knowing the text it is about (kept if it already knew one)."""
+        """Returns the error with its text, unless it already has one."""
         if self.sql is None:
             self.sql, self.file = sql, file
         return self
 
 
 class UserError(StreamSQLError):
-    """The user's statement or settings are at fault."""
+    """The user can correct the statement or settings."""
 
 
 class ParseError(UserError):
-    """The text is no statement of the language."""
+    """The text is not a valid statement."""
 
     kind = "syntax error"
 
 
 class BindError(UserError):
-    """A name that a statement uses is not there, or may mean several things."""
+    """Unknown or ambiguous name."""
 
     kind = "name error"
 
 
 class TypeMismatchError(UserError):
-    """An expression's types do not fit each other."""
+    """The types of an expression do not match."""
 
     kind = "type error"
 
 
 class PlanError(UserError):
-    """A statement that cannot be run as it is, whatever there is."""
+    """A statement that is invalid in any catalog."""
 
     kind = "query error"
 
 
 class CatalogError(UserError):
-    """What there is does not let the statement be done."""
+    """The statement conflicts with the current catalog."""
 
     kind = "catalog error"
 
 
 class ConfigError(UserError):
-    """A setting, option or property is wrong."""
+    """Invalid setting, option or property."""
 
     kind = "configuration error"
 
 
 class ForbiddenError(UserError):
-    """The user's role does not suffice."""
+    """The user's role lacks a permission."""
 
     kind = "not allowed"
 
 
 class UnsupportedError(StreamSQLError):
-    """Valid SQL that is not run (yet); the hint says what to write instead."""
+    """Valid SQL that is not supported; the hint names an alternative."""
 
     kind = "not supported"
 
 
 class ExternalError(StreamSQLError):
-    """Something outside failed; `retryable` says whether waiting may help."""
+    """A failure outside of the engine; `retryable`: transient, safe to retry."""
 
     kind = "external error"
     exit_code = 2
@@ -151,7 +151,7 @@ class InternalError(StreamSQLError):
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint naming the closest candidate, or None where nothing is close."""
+    """A hint with the closest candidate, or None."""
     by_key = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(name.casefold(), by_key, n=1, cutoff=0.6)
     return f"Did you mean {by_key[close[0]]}?" if close else None
@@ -188,14 +188,13 @@ def render(error: StreamSQLError, sql: str | None = None, file: str | None = Non
 def _excerpt(sql: str, span: Span) -> list[str]:
     source = sql.splitlines() or [""]
     line = source[min(span.line, len(source)) - 1]
-    # A tab stays a tab under the line, so that the caret meets its place in any terminal.
+    # A tab stays a tab under the line, which keeps the caret aligned.
     pad = "".join("\t" if c == "\t" else " " for c in line[: span.column - 1])
     width = max(1, min(span.end - span.start, len(line) - span.column + 1))
     return [f"  {line}", f"  {pad}{'^' * width}"]
 
 
 def unexpected(what: str, error: BaseException) -> StreamSQLError:
-    """An error of no class of ours, as one a user can read."""
     text = str(error).strip().splitlines()
     reason = text[0] if text else type(error).__name__
     found = InternalError(
@@ -206,14 +205,14 @@ def unexpected(what: str, error: BaseException) -> StreamSQLError:
 
 
 _PLACE = "Line: {line}, Col: {column}: "
-"""As ksqlDB writes the place of anything but a syntax error."""
+"""ksqlDB's form of a position, except for syntax errors."""
 
 
 def told(error: StreamSQLError, statement: str | None = None) -> str:
-    """The error in one text: ours (place, message, detail, hint), then ksqlDB's sentence.
+    """The error in one text: streamsql's (position, message, detail, hint), then ksqlDB's sentence.
 
-    What both say is said once: a sentence that ours holds is left out, and one that holds our
-    message stands in its place. `statement`: the text that the error is about, if it knows none.
+    A sentence that ours contains is omitted, and one that contains our message replaces it.
+    `statement`: the text of the error, if it has none.
     """
     place, where = "", {}
     if error.span is not None:

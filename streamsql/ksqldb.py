@@ -1,9 +1,9 @@
-"""What ksqlDB says where streamsql rejects a statement in other words: a vocabulary.
+"""ksqlDB's messages where streamsql's differ.
 
-Tools that were written for ksqlDB look for its sentences in messages. A rejection whose own message
-is ksqlDB's needs no entry; one that is told more clearly here has a code, and under it ksqlDB's
-sentence with the same parameters in braces. Three are filled in when the error is told: `{line}`
-and `{column}`, both counted from 1, and `{statement}`, the text that the error is about.
+Tools written for ksqlDB search messages for its sentences. A rejection with another message has a
+code, and under it ksqlDB's sentence with the same parameters in braces. Three are set when the
+message is built: `{line}` and `{column}`, both counted from 1, and `{statement}`, the text of the
+statement.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ SENTENCES: Mapping[str, str] = {
         "Column '{name}' is ambiguous. "
         "Could be {candidates}."
     ),
-    # Expressions
     "condition": "Error in {clause} expression: {reason}\nStatement: {condition}",
     "compared-with-null": (
         "Comparison with NULL not supported: {left} {operator} {right}\n"
@@ -168,7 +167,6 @@ SENTENCES: Mapping[str, str] = {
     "insert-type": "Expected type {type} for field {field} but got {given}({value}){advice}",
     "inserts-target": "Cannot insert values into an unknown stream: {name}",
     "inserts-value": "Can't coerce a field of type class {given} ({value}) into type {type}",
-    # Other statements
     "unknown-property": (
         "Not recognizable as ksql, streams, consumer, or producer property: '{name}'"
     ),
@@ -183,7 +181,6 @@ SENTENCES: Mapping[str, str] = {
         "topic. Topic names are case-sensitive."
     ),
     "connector-invalid": "Validation error: {reasons}",
-    # Requests
     "no-argument": "No {name} in arguments",
     "malformed-json": "Malformed JSON in request",
     "malformed-row": "Invalid JSON in inserts stream",
@@ -202,11 +199,10 @@ class Sentence:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     def text(self, line: int = 1, column: int = 1, statement: str = "") -> str:
-        """The sentence, of an error at a place of a statement."""
         told = {**self.parameters, "line": line, "column": column, "statement": statement}
         return SENTENCES[self.code].format_map(told)
 
 
 def says(code: str, **parameters: object) -> Sentence:
-    """ksqlDB's sentence for a rejection; `code` is one of SENTENCES."""
+    """ksqlDB's sentence for a rejection; `code` is a key of SENTENCES."""
     return Sentence(code, parameters)

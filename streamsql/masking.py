@@ -1,7 +1,5 @@
-"""Takes secrets out of texts that are shown, logged or sent: statements, settings, messages.
-
-A secret is known by the name of the setting that it is the value of, or as the password of a URL.
-"""
+"""Masks secrets in texts that are shown, logged or sent: statements, settings, messages. Secrets
+are recognized by the name of their setting, or as the password of a URL."""
 
 from __future__ import annotations
 
@@ -24,11 +22,11 @@ _WITH = re.compile(rf"(?P<start>\b(?P<name>{_NAME})\s*=\s*)(?P<value>{_VALUE})")
 _USER_OF_URL = re.compile(r"(?P<start>\b[a-z][a-z0-9+.\-]*://[^\s/:@'\"]*:)[^\s/@'\"]+(?=@)")
 _CONNECTOR = re.compile(r"\bCONNECTOR\b|\bCONNECTION\s*=", re.IGNORECASE)
 _REFERENCE = re.compile(r"""['"]\$\{(?:env|file):[^{}'"]+\}['"]""")
-"""Where a secret is, which is none itself."""
+"""A reference to a secret, which is not secret."""
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting of that name has a value that nobody is to see."""
+    """Whether values of the setting are hidden."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -42,7 +40,7 @@ def mask(text: str) -> str:
     """
     text = _USER_OF_URL.sub(rf"\g<start>{HIDDEN}", text)
     text = _SETTING.sub(_without_value, text)
-    # Elsewhere an unquoted name is a column's, and its value nobody's secret.
+    # Elsewhere, an unquoted name is a column, whose value is not a secret.
     return _WITH.sub(_without_value, text) if _CONNECTOR.search(text) else text
 
 

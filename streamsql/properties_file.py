@@ -1,8 +1,5 @@
-"""Reads `.properties` files as Java writes them: comments, continued lines, escapes.
-
-Says nothing of what the properties mean. A later assignment of a name takes the place of earlier
-ones.
-"""
+"""Reads `.properties` files in Java's syntax: comments, continued lines, escapes. Later assignments
+override earlier ones."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ _SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*(\s*[=:]\s*|\s+)")
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The file's properties; ConfigError where it cannot be read, naming no value of it."""
+    """The properties of the file; a ConfigError does not contain values."""
     try:
         text = path.expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -44,7 +41,8 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments and blank ones; one that ends in an odd number of \\ goes on."""
+    """Logical lines without comments and blank lines. An odd number of trailing backslashes
+    continues a line."""
     pending = ""
     for natural in text.splitlines():
         line = natural.lstrip()

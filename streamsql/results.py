@@ -1,4 +1,4 @@
-"""What executing a statement gives back: the contract of engine, shell and server."""
+"""Results of statements: the contract of engine, shell and server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    # Whoever only shows results is spared what types are made of.
+    # Clients that only show results do not load the types.
     from streamsql.errors import StreamSQLError
     from streamsql.schema import Schema
     from streamsql.types import SQLType
@@ -18,25 +18,25 @@ Value = object
 
 @dataclass(frozen=True)
 class Message:
-    """Something was done: `Stream created`, `Created query with ID CSAS_X_1`."""
+    """A statement succeeded: `Stream created`, `Created query with ID CSAS_X_1`."""
 
     text: str
-    """Empty where the statement's success says it all."""
+    """Empty if success needs no message."""
     query_id: str | None = None
     token: str | None = None
-    """Stands for the records written: a pull query that is given it waits until it sees them."""
+    """Consistency token of the written records."""
 
 
 @dataclass(frozen=True)
 class Warning:
-    """Done, or left undone, with a remark (IF NOT EXISTS on what exists)."""
+    """A statement succeeded or was skipped, with a remark (IF NOT EXISTS on an existing object)."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a result; `type` is None where the text says it all (SHOW)."""
+    """A column of a result; `type` is None for plain text (SHOW)."""
 
     name: str
     type: SQLType | None = None
@@ -44,7 +44,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Rows:
-    """A complete result, such as that of SHOW; `title` stands above it."""
+    """A complete result, such as that of SHOW, with an optional `title`."""
 
     fields: tuple[Field, ...]
     rows: Sequence[tuple[Value, ...]]
@@ -53,7 +53,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Text:
-    """Several lines to be shown as they are: DESCRIBE FUNCTION, EXPLAIN."""
+    """Preformatted lines: DESCRIBE FUNCTION, EXPLAIN."""
 
     text: str
 
@@ -67,18 +67,15 @@ class Row:
 
 
 class Cancellable(Protocol):
-    """Something running that can be told to end, from any thread."""
+    """A running result that any thread can cancel."""
 
-    def cancel(self) -> None:
-        """End it, from any thread; it is no error to do so twice."""
+    def cancel(self) -> None: ...
 
 
 @dataclass
 class RowStream:
-    """A push query: iterate `rows` (blocks until there is one), `cancel` to end it.
-
-    Ends by itself at its LIMIT; `final_message` then says so. `lines` instead of rows: PRINT.
-    """
+    """A push query: iterate `rows` (blocking), `cancel` to end it. It ends at its LIMIT with a
+    `final_message`. PRINT has `lines` instead of rows."""
 
     query_id: str
     fields: tuple[Field, ...]
@@ -87,7 +84,6 @@ class RowStream:
     final_message: str | None = None
 
     def cancel(self) -> None:
-        """End the push query, from any thread."""
         self.source.cancel()
 
 
@@ -100,18 +96,13 @@ class LineStream:
     final_message: str | None = None
 
     def cancel(self) -> None:
-        """End it, from any thread."""
         self.source.cancel()
 
 
 @dataclass
 class Answer:
-    """What a pull query answers: complete, in the columns of `schema`, of which a table's keys are
-    KEY columns.
-
-    `rows` can be iterated once, and may still be on their way: an error can come out of them, and
-    `final_message` is known at their end.
-    """
+    """The result of a pull query in the columns of `schema`; a table's keys are KEY columns. `rows`
+    can be iterated once and may raise an error; `final_message` is known at their end."""
 
     query_id: str
     schema: Schema
@@ -120,23 +111,18 @@ class Answer:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, without what makes some of them keys."""
         return tuple(Field(column.name, column.type) for column in self.schema)
 
 
 class RowInserts(Protocol):
-    """A way to write many rows into one stream or table, for one client at a time."""
+    """Writes many rows into one stream or table, for one client at a time."""
 
     @property
-    def token(self) -> str | None:
-        """Stands for the records that the last `write` wrote."""
+    def token(self) -> str | None: ...
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> list[StreamSQLError | None]:
-        """Write rows, by the names of their columns, and wait until Kafka has them; what is wrong
-        with each, in their order.
-
-        ExternalError where Kafka or Spark fails: then nothing is known of any of them.
-        """
+        """Writes rows, given by column names, and waits for Kafka's acknowledgements; returns the
+        error of each row, in order. After an ExternalError the outcome of all rows is unknown."""
         ...
 
 

@@ -1,8 +1,6 @@
-"""Who may do what: three roles, each of which may do what the ones before it may.
-
-A server decides a request's role and has it hold while the request is at work; a session made
-meanwhile keeps it. Without a server there is no role, and everything is allowed.
-"""
+"""Roles, each of which includes the permissions of the previous ones. A server sets the role of a
+request for its duration; a session created during the request keeps it. Without a server there is
+no role, and everything is allowed."""
 
 from __future__ import annotations
 
@@ -13,15 +11,15 @@ from enum import Enum
 
 
 class Role(Enum):
-    """READ_ONLY: queries and descriptions. DEVELOPER: also what changes streams, tables and their
-    data. ADMIN: also what reaches beyond them: code, connectors, other systems, the server."""
+    """READ_ONLY: queries and descriptions. DEVELOPER: also streams, tables and their data. ADMIN:
+    also code, connectors, other systems and the server."""
 
     READ_ONLY = "read-only"
     DEVELOPER = "developer"
     ADMIN = "admin"
 
     def may(self, needed: Role) -> bool:
-        """Whether this role suffices where `needed` is."""
+        """Whether this role includes `needed`."""
         order = list(Role)
         return order.index(self) >= order.index(needed)
 
@@ -30,19 +28,19 @@ _current: ContextVar[Role | None] = ContextVar("role", default=None)
 
 
 def current_role() -> Role | None:
-    """The role of the request that is at work; None outside of any."""
+    """Role of the current request; None outside of a request."""
     return _current.get()
 
 
 def allowed_by_role(needed: Role) -> bool:
-    """Whether the request at work may do what needs a role."""
+    """Whether the current request has the permissions of a role."""
     role = current_role()
     return role is None or role.may(needed)
 
 
 @contextmanager
 def acting_as(role: Role | None) -> Iterator[None]:
-    """Have `current_role` be this one within the block, and in tasks that it starts."""
+    """Sets `current_role` within the block and in tasks started there."""
     token = _current.set(role)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files of statements, and what RUN SCRIPT does, on whichever side of the network the file is."""
+"""Files of statements, and RUN SCRIPT in clients and servers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from streamsql.errors import ConfigError
 from streamsql.results import LineStream, Result, RowStream
 
 Execute = Callable[[str, tuple[str, ...]], Iterator[Result]]
-"""Runs a text that belongs to these scripts, the innermost last."""
+"""Runs the text of a script; the innermost script is the last."""
 
 
 @dataclass(frozen=True)
 class NamedText:
-    """A text of statements and the name that errors give it."""
+    """A text of statements and its name in errors."""
 
     name: str
     sql: str
 
 
 def read_script(path: str, scripts: tuple[str, ...]) -> tuple[NamedText, tuple[str, ...]]:
-    """The script of RUN SCRIPT, and `scripts`, those that are being run already, with it.
-
-    ConfigError where the file cannot be read, or runs itself.
-    """
+    """The script of RUN SCRIPT, and `scripts` extended by it. ConfigError if the file cannot be
+    read, or runs itself."""
     file = Path(path).expanduser().absolute()
     if str(file) in scripts:
         raise ConfigError(f"the script {path} runs itself")
@@ -38,7 +36,7 @@ def read_script(path: str, scripts: tuple[str, ...]) -> tuple[NamedText, tuple[s
 
 
 def file_of_server(path: str) -> ConfigError:
-    """What to raise for a script that somebody on another machine names."""
+    """The error for a script that a remote client names."""
     return ConfigError(
         f"cannot read the script {path}: it would be a file of the server",
         hint="The shell reads scripts where it runs; other clients send the statements.",
@@ -46,13 +44,11 @@ def file_of_server(path: str) -> ConfigError:
 
 
 def run_script(path: str, scripts: tuple[str, ...], execute: Execute) -> Iterator[Result]:
-    """The results of a file's statements. `scripts` are those that are being run already.
-
-    ConfigError where the file cannot be read, or runs itself.
-    """
+    """The results of a file's statements; `scripts` are the enclosing ones. ConfigError if the file
+    cannot be read, or runs itself."""
     script, scripts = read_script(path, scripts)
     for result in execute(script.sql, scripts):
         yield result
         if isinstance(result, RowStream | LineStream):
-            # Whoever shows a stream has seen all they wanted when they ask for more.
+            # A client that shows a stream has finished with it when it asks for the next result.
             result.cancel()

@@ -1,4 +1,4 @@
-"""What a stream or table looks like: columns, formats and windows, as plain data."""
+"""Schema of a stream or table: columns, formats and windows, as plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kind(Enum):
 
 
 class Namespace(Enum):
-    """Which part of a Kafka record a column comes from."""
+    """Part of a Kafka record."""
 
     KEY = "KEY"
     VALUE = "VALUE"
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns in their order: keys first, as `SELECT *` shows them. Names are unique."""
+    """Columns in order: keys first, as in `SELECT *`. Names are unique."""
 
     columns: tuple[Column, ...]
 
@@ -60,26 +60,21 @@ class Schema:
 
     @property
     def key(self) -> tuple[Column, ...]:
-        """The columns of the record's key."""
         return tuple(c for c in self.columns if c.namespace is Namespace.KEY)
 
     @property
     def value(self) -> tuple[Column, ...]:
-        """The columns of the record's value."""
         return tuple(c for c in self.columns if c.namespace is Namespace.VALUE)
 
     @property
     def headers(self) -> tuple[Column, ...]:
-        """The columns that give the record's headers."""
         return tuple(c for c in self.columns if c.namespace is Namespace.HEADERS)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all columns, in their order."""
         return tuple(c.name for c in self.columns)
 
     def find(self, name: str) -> Column | None:
-        """The column of that name, or None."""
         return next((c for c in self.columns if c.name == name), None)
 
 
@@ -90,15 +85,14 @@ WINDOWSTART = Column("WINDOWSTART", BIGINT)
 WINDOWEND = Column("WINDOWEND", BIGINT)
 
 PSEUDO_COLUMNS = (ROWTIME, ROWPARTITION, ROWOFFSET)
-"""Columns that every source has and `SELECT *` leaves out; times are ms since the epoch."""
+"""Columns of every source that `SELECT *` omits; times are ms since the epoch."""
 WINDOW_BOUNDS = (WINDOWSTART, WINDOWEND)
-"""Columns that windowed sources have besides."""
+"""Additional pseudo columns of windowed sources."""
 RESERVED_COLUMNS = frozenset(c.name for c in PSEUDO_COLUMNS + WINDOW_BOUNDS)
 
 
 class WindowType(Enum):
-    """How windows follow each other: end to end, overlapping, growing from one start in steps, or
-    as long as records keep coming."""
+    """Tumbling, hopping, cumulating and session windows."""
 
     TUMBLING = "TUMBLING"
     HOPPING = "HOPPING"
@@ -108,21 +102,21 @@ class WindowType(Enum):
 
 @dataclass(frozen=True)
 class KeyWindow:
-    """How a windowed key is written; `size_ms` is None where keys hold both bounds."""
+    """Encoding of a windowed key; `size_ms` is None if keys contain both bounds."""
 
     type: WindowType
     size_ms: int | None = None
 
     @property
     def has_end(self) -> bool:
-        """Whether keys hold the window's end besides its start, which does not tell it: sessions
-        have no size, and cumulating windows of one start have several."""
+        """Whether keys contain the window's end: sessions have no size, and cumulating windows with
+        one start have several ends."""
         return self.type in (WindowType.SESSION, WindowType.CUMULATING)
 
 
 @dataclass(frozen=True)
 class FormatSpec:
-    """A format by its name with its properties (`delimiter`, `wrap`); resolved in FORMATS."""
+    """A format name with its properties (`delimiter`, `wrap`); resolved in FORMATS."""
 
     name: str
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -137,19 +131,19 @@ class TimestampColumn:
 
 
 class OnViolation(Enum):
-    """What becomes of a record that violates a constraint; it makes no row in any case."""
+    """Action for a record that violates a constraint; it never produces a row."""
 
     DROP_ROW = "DROP ROW"
-    """Counted, and nothing else."""
+    """Only counted."""
     TO_ERRORS = "TO ERRORS"
-    """Written to the processing log besides."""
+    """Also written to the processing log."""
     FAIL = "FAIL"
-    """The query stops before it."""
+    """The query stops before the record."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the records of a stream or table are expected to be: `condition`, in SQL."""
+    """Expectation for the records of a stream or table; `condition` is SQL."""
 
     name: str
     condition: str
@@ -163,7 +157,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic and how its records are written. `partitions` is None while it is not known."""
+    """A topic and the encoding of its records. `partitions` is None if unknown."""
 
     name: str
     key_format: FormatSpec

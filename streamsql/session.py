@@ -1,4 +1,4 @@
-"""What belongs to one user at work: the properties of SET and the variables of DEFINE."""
+"""A user's session: SET properties and DEFINE variables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Session:
     properties: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     remote: bool = False
-    """Of somebody on another machine: RUN SCRIPT reads no file of this one."""
+    """Session of a remote client: RUN SCRIPT reads no local files."""
     role: Role | None = field(default_factory=current_role)
-    """What its statements may do; None is everything."""
+    """Permissions of its statements; None is unrestricted."""
 
     @property
     def substituted(self) -> Mapping[str, str] | None:
-        """The variables that ${name} stands for in its statements; None where that is off."""
+        """Variables for ${name}; None if substitution is disabled."""
         return self.variables if get_bool(self.properties, VARIABLE_SUBSTITUTION) else None

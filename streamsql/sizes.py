@@ -1,8 +1,5 @@
-"""How large an engine is: as it was told, and else as its machine has room for it.
-
-A container's share of the machine counts as the machine (cgroup v2). Nothing is taken when it is
-planned here: these are bounds, and an engine with little to do stays small.
-"""
+"""Sizes of an engine, configured or derived from the machine. A container's limits count as the
+machine (cgroup v2). These are upper bounds: nothing is allocated in advance."""
 
 from __future__ import annotations
 
@@ -16,15 +13,15 @@ from streamsql.properties import sizes as names
 from streamsql.status import Resources
 
 TASK_SLOTS = 1024
-"""Threads, not cores: one that no query holds is never made."""
+"""Threads, not cores; unused ones are never created."""
 LEAST_HEAP_MB = 512
 HEAP_MB_PER_CPU = 512
-"""What is in memory is mostly what tasks at work have read; two CPUs more for all the rest."""
+"""The heap mostly holds the records of running tasks; two more CPUs' worth covers the rest."""
 MOST_HEAP_MB = 31 * 1024
-"""Beyond it the JVM's references are twice as long."""
+"""Beyond it the JVM cannot compress references."""
 MOST_RECORDS_PER_BATCH = 2_000_000
 RECORDS_PER_MB = 1_000
-"""Of the heap: the rows of a key are in memory while a micro-batch works on them."""
+"""Per MB of heap: a micro-batch holds the rows of a key in memory."""
 STATE_MB_PER_CPU = 256
 STORE_MB_PER_CPU = 64
 LEAST_SHUFFLE_PARTITIONS = 2
@@ -32,19 +29,19 @@ LEAST_SHUFFLE_PARTITIONS = 2
 
 @dataclass(frozen=True)
 class Machine:
-    """What an engine may use."""
+    """Available resources."""
 
     cpus: int
     memory_mb: int
 
     @classmethod
     def this(cls) -> Machine:
-        """The machine that we run on, or the container's share of it."""
+        """This machine, or the container's limits."""
         return read_machine(Path("/"), _system_cpus())
 
 
 def read_machine(root: Path, cpus: int) -> Machine:
-    """The machine whose files are below `root`, as the kernel shows them."""
+    """The machine described by the kernel's files below `root`."""
     memory = _system_memory(root)
     for group in _groups(root):
         if (limit := _first_number(group / "memory.max")) is not None:
@@ -56,7 +53,7 @@ def read_machine(root: Path, cpus: int) -> Machine:
 
 
 def _system_cpus() -> int:
-    """Those that the process may run on, which not every system says."""
+    """CPUs available to the process, if the system reports them."""
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -69,7 +66,7 @@ def _system_memory(root: Path) -> int:
 
 
 def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the control group that we are in, and of all that it is in."""
+    """Folders of the process's control group and its parents."""
     for line in _lines(root / "proc/self/cgroup"):
         if line.startswith("0::"):
             own = Path(line.removeprefix("0::").strip().lstrip("/"))
@@ -104,18 +101,18 @@ class Sizes:
     table_memory_mb: int
     records_per_batch: int
     task_slots: int | None
-    """None: Spark's master says."""
+    """None: Spark's master decides."""
 
     def shuffle_partitions(self, read: Callable[[], int], cpus: int | None = None) -> int:
-        """For a query that was told none, and reads topics of that many partitions at most;
-        `cpus` are those of a cluster."""
+        """Default for a query over topics with that many partitions at most; `cpus` are those of a
+        cluster."""
         most = max(LEAST_SHUFFLE_PARTITIONS, self.machine.cpus if cpus is None else cpus)
         if most == LEAST_SHUFFLE_PARTITIONS:
             return most
         return min(most, max(LEAST_SHUFFLE_PARTITIONS, read()))
 
     def effective(self) -> dict[str, str]:
-        """What holds where nothing else was said, by the names of properties."""
+        """Effective values by property name."""
         found = {
             names.HEAP: self.heap_mb,
             names.TASK_SLOTS: self.task_slots,
@@ -127,7 +124,7 @@ class Sizes:
         return {name: str(value) for name, value in found.items() if value is not None}
 
     def resources(self, slots_held: int) -> Resources:
-        """The same as numbers."""
+        """Effective values as numbers."""
         memory = {
             "machine": self.machine.memory_mb,
             "heap": self.heap_mb,
@@ -138,7 +135,7 @@ class Sizes:
         return Resources(self.machine.cpus, memory, self.task_slots, slots_held)
 
     def text(self) -> str:
-        """The same for people, in one line."""
+        """Effective values in one line."""
         sizes = ", ".join(f"{name}={value}" for name, value in self.effective().items())
         return f"{self.machine.cpus} CPUs, {self.machine.memory_mb} MB of memory: {sizes}"
 
@@ -146,8 +143,8 @@ class Sizes:
 def sizes_of(
     machine: Machine, given: Mapping[str, str], master_slots: int | None, *, has_master: bool
 ) -> Sizes:
-    """The sizes of an engine that was told those properties. `has_master`: and a Spark master,
-    which has that many task slots, if that is known. ConfigError where the two contradict."""
+    """Sizes of an engine with these properties. `has_master`: with a Spark master, which has
+    `slots` task slots if known. ConfigError if the two conflict."""
     if has_master and names.TASK_SLOTS in given:
         raise ConfigError(
             f"'{names.TASK_SLOTS}' and --master go not together: the master has its own",

@@ -1,9 +1,5 @@
-"""What an engine says of itself: how far its start is, how its queries stand, and in numbers what
-they have done so far, the same for SHOW QUERIES EXTENDED and `/metrics`.
-
-The numbers count from the start of the engine's Spark (or of the query, if later) and stand at zero
-again after a restart. Where they come from is the executor's business.
-"""
+"""Status of an engine: startup progress, query states, and the counters of SHOW QUERIES EXTENDED
+and `/metrics`. Counters start at zero with the engine's Spark, or with the query if later."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from streamsql.errors import StreamSQLError
 
 
 class StepState(Enum):
-    """How far a part of the start is."""
+    """Progress of a startup step."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -27,7 +23,7 @@ class StepState(Enum):
 
 @dataclass(frozen=True)
 class StartupStep:
-    """One line of a progress display; `fraction` (0 to 1) only where it is known."""
+    """A line of the progress display; `fraction` (0 to 1) if known."""
 
     name: str
     state: StepState
@@ -37,35 +33,31 @@ class StartupStep:
 
 @dataclass(frozen=True)
 class StartupStatus:
-    """All steps at one moment, and the first error among them."""
+    """Snapshot of all steps, and the first error."""
 
     steps: tuple[StartupStep, ...]
     error: StreamSQLError | None = None
 
     @property
     def ready(self) -> bool:
-        """Whether all parts are up."""
         return all(step.state is StepState.DONE for step in self.steps)
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What an engine may take of its machine, and what it has taken."""
+    """Available and used resources of an engine."""
 
     cpus: int
     memory_mb: Mapping[str, int]
-    """By what takes it, and the machine's."""
+    """By consumer; includes the machine's total."""
     task_slots: int | None
-    """None: not known yet."""
     task_slots_held: int
-    """By queries in real time."""
     disk_free: Mapping[str, int] = field(default_factory=dict)
-    """Bytes, by what is kept there."""
 
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """A table's store; `lag` in records of its topic, None while unknown; `rows` is an estimate."""
+    """Store of a table; `lag` in records of its topic, None if unknown; `rows` is an estimate."""
 
     table: str
     lag: int | None
@@ -73,8 +65,8 @@ class StoreInfo:
 
 
 class QueryState(Enum):
-    """Where a query stands. WAITING: Kafka or Spark is not there; it goes on when it is back.
-    STANDBY: another server runs it, and this one will if that fails."""
+    """State of a query. WAITING: Kafka or Spark is unavailable; the query resumes by itself.
+    STANDBY: another server runs it."""
 
     STARTING = "STARTING"
     CATCHING_UP = "CATCHING_UP"
@@ -87,33 +79,30 @@ class QueryState(Enum):
 
 @dataclass(frozen=True)
 class QueryInfo:
-    """A query at one moment; `lag` counts records not yet processed, None while unknown."""
+    """Snapshot of a query; `lag` in unprocessed records, None if unknown."""
 
     id: str
     kind: str
     """PERSISTENT or PUSH."""
     state: QueryState
     mode: str
-    """`real-time` or `micro-batch`: how it runs now, or is to run where it does not."""
+    """`real-time` or `micro-batch`: the current or the next mode."""
     reason: str
-    """Why that mode, or why the query waits."""
     lag: int | None
     sql: str
     sink: str | None
     error: str | None = None
     guarantee: str | None = None
-    """`at_least_once` or `exactly_once`; None: its rows go to its reader alone."""
+    """`at_least_once` or `exactly_once`; None for a push query."""
     asleep: bool = False
-    """Whether its topics get no records: it costs nothing until one comes."""
+    """Whether it is idle: its topics have no new records."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """From the timestamp of a result's record to its being in Kafka, a histogram in ms.
-
-    `counts[i]` results took more than `bounds[i - 1]` and at most `bounds[i]`; the last count is
-    of those beyond all bounds.
-    """
+    """Histogram in ms from the timestamp of a result's record to its acknowledgement by Kafka.
+    `counts[i]` results took more than `bounds[i - 1]` and at most `bounds[i]`; the last count has
+    no upper bound."""
 
     bounds: tuple[int, ...]
     counts: tuple[int, ...]
@@ -121,22 +110,21 @@ class Latency:
 
     @property
     def count(self) -> int:
-        """How many were measured."""
         return sum(self.counts)
 
     @property
     def cumulative(self) -> list[tuple[float, int]]:
-        """Upper bounds in seconds, the last one infinite, and how many stayed within each."""
+        """Cumulative counts by upper bound in seconds, the last one infinite."""
         bounds = [*(bound / 1000 for bound in self.bounds), float("inf")]
         return list(zip(bounds, accumulate(self.counts), strict=True))
 
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Latencies (ms) of the results of some time; each is at most 1/16 above the exact value."""
+    """Latency quantiles in ms of a period; each is at most 1/16 above the exact value."""
 
     count: int
-    """How many results were measured."""
+    """Number of results in the period."""
     p50: int
     p95: int
     p99: int
@@ -145,9 +133,8 @@ class Percentiles:
 
 @dataclass(frozen=True)
 class QueryMetrics:
-    """One query's numbers; None is not known: before the first batch has ended (in real time it may
-    be a minute long), the state, and where executors have not told what they count, what is
-    written."""
+    """Counters of a query. None is unknown: state before the end of the first batch (a minute in
+    real time), and output that executors have not reported."""
 
     records_in: int = 0
     bytes_in: int | None = 0
@@ -156,31 +143,28 @@ class QueryMetrics:
     errors: int | None = 0
     """Records that failed and are in the processing log."""
     rows_late: int = 0
-    """Rows that came after their window, with its grace, had closed: one for each window. Of what
-    Spark drops in micro-batches it counts groups: rows of one task, batch, key and window are one.
-    """
+    """Dropped late rows, once per window. For Spark's own drops in micro-batches it counts groups:
+    rows of one task, batch, key and window are one."""
     violations: Mapping[str, int] | None = field(default_factory=dict)
-    """Records that violated a constraint, by SOURCE.CONSTRAINT: each counts for the first that it
-    violates. Constraints that were met are not listed."""
+    """Records that violated a constraint, by SOURCE.CONSTRAINT; each counts for the first one.
+    Satisfied constraints are absent."""
     records_lost: int = 0
-    """Records that Kafka deleted before the query read them; where their number is not known, one
-    for each partition."""
+    """Records that Kafka deleted before the query read them; if their number is unknown, one per
+    partition."""
     last_out_ms: int | None = None
-    """When the last result was written, ms since 1970."""
+    """Time of the last output, ms since the epoch."""
     latency: Latency | None = None
-    """Since the start."""
     recent: Mapping[str, Percentiles] = field(default_factory=dict)
-    """Latencies of the last minute (`1m`) and the last hour (`1h`), where there were results."""
+    """Latencies of the last minute (`1m`) and hour (`1h`), if there were results."""
     batches: int = 0
     batch_ms: int | None = None
-    """How long the last batch took."""
     state_rows: int | None = None
     state_memory_bytes: int | None = None
     state_disk_bytes: int | None = None
 
     @staticmethod
     def of(found: Mapping[str, Any]) -> QueryMetrics:
-        """From what the JVM counts."""
+        """Converts the JVM's counters."""
         bounds: Sequence[int] = found.get("latency_bounds_ms", ())
         counts: Sequence[int] = found.get("latency_counts", ())
         latency = Latency(tuple(bounds), tuple(counts), found["latency_sum_ms"]) if counts else None

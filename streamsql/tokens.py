@@ -1,4 +1,4 @@
-"""Tokens of read-your-writes: what was written, as text that a client only passes on."""
+"""Read-your-writes tokens: written positions as opaque text."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ from collections.abc import Mapping
 from streamsql.errors import ConfigError
 
 Offsets = dict[str, dict[int, int]]
-"""By topic and partition the offset after the last record written."""
+"""Offset after the last written record, by topic and partition."""
 
 
 def to_token(offsets: Mapping[str, Mapping[int, int]]) -> str:
-    """The token of these offsets."""
     text = json.dumps(offsets, separators=(",", ":"), sort_keys=True)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def merged(*tokens: str | None) -> str:
-    """One token for all that the given ones stand for."""
     return to_token(from_token(",".join(token for token in tokens if token)))
 
 
 def from_token(token: str) -> Offsets:
-    """The offsets of a token, or of several that a comma stands between; ConfigError for another
-    text."""
     found: Offsets = {}
     for part in token.split(","):
         for topic, partitions in _offsets(part.strip()).items():

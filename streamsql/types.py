@@ -1,8 +1,5 @@
-"""SQL types: how they are written, ordered and converted into each other.
-
-A type is a sqlglot `DataType`, so that it can stand inside expressions; this module is the only
-one that looks into it. Rules: ksqlDB's data types.
-"""
+"""SQL types: syntax, order and conversions. A type is a sqlglot `DataType`, so that expressions can
+contain it; only this module depends on its structure. Rules: ksqlDB's data types."""
 
 from __future__ import annotations
 
@@ -26,9 +23,9 @@ DATE = DataType(this=_T.DATE)
 TIME = DataType(this=_T.TIME)
 TIMESTAMP = DataType(this=_T.TIMESTAMP)
 NULL = DataType(this=_T.NULL)
-"""The type of an untyped NULL literal: it fits everywhere."""
+"""Type of an untyped NULL literal: compatible with every type."""
 INTERVAL_UNIT = DataType(this=_T.INTERVAL)
-"""A bare time unit (SECONDS) as an argument of a date function."""
+"""A time unit (SECONDS) as an argument of a date function."""
 
 MAX_PRECISION = 38
 """Spark's limit; ksqlDB has none."""
@@ -66,7 +63,6 @@ _TIME_TYPES = (_T.DATE, _T.TIME, _T.TIMESTAMP)
 
 
 def decimal(precision: int, scale: int) -> SQLType:
-    """DECIMAL(precision, scale)."""
     return DataType(
         this=_T.DECIMAL,
         expressions=[
@@ -77,17 +73,14 @@ def decimal(precision: int, scale: int) -> SQLType:
 
 
 def array(element: SQLType) -> SQLType:
-    """ARRAY<element>."""
     return DataType(this=_T.ARRAY, expressions=[element.copy()], nested=True)
 
 
 def map_(key: SQLType, value: SQLType) -> SQLType:
-    """MAP<key, value>."""
     return DataType(this=_T.MAP, expressions=[key.copy(), value.copy()], nested=True)
 
 
 def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
-    """STRUCT of these names and types, in their order."""
     columns = [
         exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=kind.copy())
         for name, kind in fields
@@ -96,84 +89,73 @@ def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
 
 
 def custom(name: str) -> SQLType:
-    """A reference to a type made by CREATE TYPE, not yet resolved."""
+    """An unresolved reference to a type of CREATE TYPE."""
     return DataType(this=_T.USERDEFINED, kind=name)
 
 
 def type_of(expression: exp.Expr) -> SQLType:
-    """The type that the planner has given an expression."""
+    """The type that the planner assigned to an expression."""
     if expression.type is None:
         raise InternalError(f"expression without a type: {expression!r}")
     return expression.type
 
 
-# -- looking into a type -------------------------------------------------------------------------
+# -- structure -----------------------------------------------------------------------------------
 
 
 def is_decimal(t: SQLType) -> bool:
-    """Whether a type is a DECIMAL, of whatever precision."""
     return bool(t.this == _T.DECIMAL)
 
 
 def is_array(t: SQLType) -> bool:
-    """Whether a type is an ARRAY."""
     return bool(t.this == _T.ARRAY)
 
 
 def is_map(t: SQLType) -> bool:
-    """Whether a type is a MAP."""
     return bool(t.this == _T.MAP)
 
 
 def is_struct(t: SQLType) -> bool:
-    """Whether a type is a STRUCT."""
     return bool(t.this == _T.STRUCT)
 
 
 def is_null(t: SQLType) -> bool:
-    """Whether it is the type of NULL alone, which fits every other."""
     return bool(t.this == _T.NULL)
 
 
 def is_custom(t: SQLType) -> bool:
-    """Whether a type is the name of one of CREATE TYPE's, not yet resolved."""
     return bool(t.this == _T.USERDEFINED)
 
 
 def is_numeric(t: SQLType) -> bool:
-    """Whether a type is one of numbers."""
     return t.this in _NUMERIC_ORDER
 
 
 def is_time(t: SQLType) -> bool:
-    """DATE, TIME or TIMESTAMP."""
     return t.this in _TIME_TYPES
 
 
 def custom_name(t: SQLType) -> str:
-    """The name that stands in place of a type which is not yet resolved."""
     return str(t.args["kind"])
 
 
 def element_type(t: SQLType) -> SQLType:
-    """Of an ARRAY: its elements' type; of a MAP: its values'."""
+    """Element type of an ARRAY, or value type of a MAP."""
     inner: SQLType = t.expressions[-1]
     return inner
 
 
 def key_type(t: SQLType) -> SQLType:
-    """Of a MAP."""
     inner: SQLType = t.expressions[0]
     return inner
 
 
 def fields(t: SQLType) -> list[tuple[str, SQLType]]:
-    """The fields of a STRUCT in their order."""
     return [(column.name, column.args["kind"]) for column in t.expressions]
 
 
 def precision_scale(t: SQLType) -> tuple[int, int]:
-    """Of a DECIMAL; of an integer type the DECIMAL that holds it exactly."""
+    """Of a DECIMAL; for an integer type, the DECIMAL that holds it exactly."""
     if t.this == _T.INT:
         return 10, 0
     if t.this == _T.BIGINT:
@@ -183,15 +165,11 @@ def precision_scale(t: SQLType) -> tuple[int, int]:
 
 
 def contains_map(t: SQLType) -> bool:
-    """Whether a type is a MAP, or has one in it."""
     if is_map(t):
         return True
     if is_array(t):
         return contains_map(element_type(t))
     return is_struct(t) and any(contains_map(kind) for _, kind in fields(t))
-
-
-# -- text ----------------------------------------------------------------------------------------
 
 
 def to_sql(t: SQLType) -> str:
@@ -212,7 +190,6 @@ def to_sql(t: SQLType) -> str:
 
 
 def quote(name: str) -> str:
-    """An identifier between backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -220,8 +197,8 @@ def quote(name: str) -> str:
 
 
 def widens_to(source: SQLType, target: SQLType) -> bool:
-    """Whether a value of `source` is taken where `target` is asked for (strict coercion):
-    numeric widening, text to a time type or BYTES, the same for what containers hold."""
+    """Whether `source` is accepted for `target` (strict coercion): numeric widening, text to a time
+    type or BYTES, and the same inside containers."""
     if source == target or is_null(source):
         return True
     if is_numeric(source) and is_numeric(target):
@@ -244,7 +221,7 @@ def widens_to(source: SQLType, target: SQLType) -> bool:
 
 
 def common_type(a: SQLType, b: SQLType) -> SQLType | None:
-    """The narrowest type that both widen to, or None: of two DECIMALs one that holds both; of two
+    """The narrowest type that both widen to, or None: for two DECIMALs one that holds both, for two
     STRUCTs the union of their fields."""
     if a == b or is_null(b):
         return a

@@ -1,4 +1,4 @@
-"""Waiting for what comes in a moment: a condition that is to hold, an action that fails for now."""
+"""Waiting for a condition, and retrying transient failures."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Pause = Callable[[float], object]
-"""Sleeps so many seconds, or less where there is a reason to go on, as `Event.wait` does."""
+"""Sleeps for a number of seconds, or less if interrupted, as `Event.wait` does."""
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """How long to pause after each failure in a row: twice as long each time."""
+    """Delays after consecutive failures: doubled each time."""
 
     first: float
-    """Seconds, as `longest`."""
+    """Seconds, as is `longest`."""
     longest: float
 
     def after(self, failures: int) -> float:
-        """Seconds to pause after so many failures, 1 or more."""
+        """Delay in seconds after a number of failures, at least 1."""
         return float(min(self.first * 2.0 ** min(failures - 1, 30), self.longest))
 
 
 def steady(seconds: float) -> Backoff:
-    """The same pause each time."""
+    """A constant delay."""
     return Backoff(seconds, seconds)
 
 
@@ -37,8 +37,8 @@ def await_condition(
     every: float = 0.05,
     pause: Pause | None = None,
 ) -> bool:
-    """Look until a condition holds, `every` so many seconds and for `seconds` at most; whether it
-    does. It is looked at once at least, and whatever it raises goes on to the caller."""
+    """Polls a condition at an interval of `every` seconds until it holds or `seconds` have passed;
+    returns whether it holds. Polls at least once; exceptions propagate."""
     deadline = time.monotonic() + seconds
     while not holds():
         left = deadline - time.monotonic()
@@ -56,8 +56,8 @@ def retried(
     backoff: Backoff,
     pause: Pause | None = None,
 ) -> T:
-    """What an action gives, tried again after errors that pass by themselves, for `seconds` from
-    the first attempt on. Any other error, and the last one, goes on to the caller."""
+    """Runs an action, and retries it after retryable errors until `seconds` have passed. Other
+    errors, and the last one, propagate."""
     deadline = time.monotonic() + seconds
     failures = 0
     while True:

@@ -1,4 +1,4 @@
-"""What the shell needs of an engine, wherever that is: in this process, or on a server."""
+"""The shell's interface to an engine in this process or on a server."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ class Connection(Protocol):
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
         fails."""
 
-    def catalog(self) -> Catalog:
-        """What there is now."""
+    def catalog(self) -> Catalog: ...
 
-    def queries(self) -> Sequence[QueryInfo]:
-        """The persistent and push queries that there are."""
+    def queries(self) -> Sequence[QueryInfo]: ...
 
     def startup(self) -> StartupStatus:
         """How far the engine's start is."""

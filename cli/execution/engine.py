@@ -34,7 +34,7 @@ def make_engine(
 
 
 def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) -> EngineConfig:
-    """What the engine is told; ConfigError for a wrong option."""
+    """Settings of the engine; ConfigError for an invalid option."""
     from streamsql.engine import EngineConfig
 
     servers, kafka = kafka_of(args)
@@ -46,7 +46,8 @@ def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) ->
         spark=spark_of(args),
         properties=properties_of(args),
         debug=args.debug,
-        # Whoever asks a table waits for nothing then; who only runs queries once asks none.
+        # Table stores are built in advance for interactive use, and not for commands that only run
+        # queries.
         serve_tables=not until_caught_up,
         until_caught_up=until_caught_up,
         service_id=getattr(args, "service_id", None),

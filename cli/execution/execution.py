@@ -23,11 +23,12 @@ GATHER = 2_000
 """Rows shown in one write at most."""
 CANCEL_SECONDS = 5.0
 FITTED = 1_000
-"""Answers of so many rows are shown at once, in columns as wide as their widest cells."""
+"""Results up to this number of rows are shown at once, with columns as wide as their widest
+cells."""
 
 
 class Executes(Protocol):
-    """What is needed of an engine to run statements."""
+    """The required part of an engine."""
 
     def execute(self, sql: str) -> Iterator[Result]:
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
@@ -37,8 +38,7 @@ class Executes(Protocol):
 class Waiting(Protocol):
     """Shows that something is awaited: entered while no result is there yet."""
 
-    def __call__(self) -> AbstractContextManager[object]:
-        """A context in which something is waited for, and in which that is shown."""
+    def __call__(self) -> AbstractContextManager[object]: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _End:
 
 @dataclass(frozen=True)
 class _StreamEnd:
-    """There are no more rows, or lines, and what is said of that."""
+    """End of the rows or lines, and its message."""
 
     remark: str | None = None
 
@@ -135,7 +135,7 @@ class Execution:
             return None
 
     def gathered(self, first: Row) -> tuple[list[Row], _Item | None]:
-        """The rows that have come by now, and what came after them, if anything did."""
+        """The available rows, and the end of the rows if reached."""
         rows = [first]
         while len(rows) < GATHER:
             try:

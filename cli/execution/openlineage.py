@@ -1,4 +1,4 @@
-"""What `streamsql server --openlineage-url` makes."""
+"""Implementation of `streamsql server --openlineage-url`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ URL_VARIABLE = "OPENLINEAGE_URL"
 
 @contextmanager
 def reporting(url: str | None, engine: Engine, service_id: str) -> Iterator[None]:
-    """Tells the backend of that URL of the engine's queries meanwhile, if there is one.
-
-    ConfigError where what is needed for it is not installed, or for a URL that is none."""
+    """Reports the engine's queries to the backend of that URL, if given. ConfigError for an invalid
+    URL or a missing extra."""
     url = url or os.environ.get(URL_VARIABLE)
     if not url:
         yield

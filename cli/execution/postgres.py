@@ -49,10 +49,10 @@ def listener(
 
 
 def warn_if_open(address: str, config: ServerConfig) -> None:
-    """To whoever gives statements, which can run code and delete data, to everybody."""
+    """Warns if every client can run code and delete data."""
     host, port = postgres_address(address)
     if config.users_file is None and host not in _HERE:
-        _log.warning("no --users-file: everybody who reaches %s:%s may do everything", host, port)
+        _log.warning("no --users-file: every client that reaches %s:%s has full access", host, port)
 
 
 def postgres_address(text: str) -> tuple[str, int]:

@@ -8,14 +8,14 @@ _KEY_HELP = "key column(s), each COL or COL:TYPE (types: STRING, INT, BIGINT, DO
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    """What is loaded, and how it becomes records."""
+    """Input of `load` and its conversion to records."""
     parser.add_argument(
         "file", metavar="FILE", help=".csv, .json(l), .parquet or .txt (also .gz, .zip); - is stdin"
     )
-    parser.add_argument("--topic", required=True, help="created if there is none")
+    parser.add_argument("--topic", required=True, help="created if it does not exist")
     parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
     parser.add_argument("--key-format", type=str.upper, choices=("KAFKA", "JSON", "DELIMITED"))
-    parser.add_argument("--timestamp", metavar="COL", help="the column with the event time")
+    parser.add_argument("--timestamp", metavar="COL", help="column with the event time")
     parser.add_argument(
         "--timestamp-format",
         metavar="PATTERN",
@@ -23,13 +23,15 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
     parser.add_argument("--input-format", choices=("csv", "json", "parquet", "text"))
-    parser.add_argument("--partitions", type=positive, metavar="N", help="of a new topic")
+    parser.add_argument(
+        "--partitions", type=positive, metavar="N", help="replicas partitions of a new topic"
+    )
     parser.add_argument("--rate", type=positive, metavar="N", help="records a second")
     parser.add_argument("--limit", type=positive, metavar="N", help="records at most")
 
 
 def add_datagen_options(parser: argparse.ArgumentParser) -> None:
-    """What is made up, how much of it and how fast."""
+    """Kind, number and rate of generated records."""
     parser.add_argument(
         "--schema", required=True, choices=("users", "pageviews", "orders", "nexmark")
     )
@@ -45,7 +47,9 @@ def add_datagen_options(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="the first event's time; the others follow at the rate, however fast they are written",
     )
-    parser.add_argument("--partitions", type=positive, metavar="N", help="of a new topic")
+    parser.add_argument(
+        "--partitions", type=positive, metavar="N", help="replicas partitions of a new topic"
+    )
 
 
 def positive(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The options of commands that take files for what is to be."""
+"""Options of commands with pipeline files."""
 
 from __future__ import annotations
 
@@ -13,4 +13,6 @@ def add_file_options(parser: argparse.ArgumentParser, *, needed: bool = True) ->
         nargs="+" if needed else "*",
         help="a .sql file or a folder of such; - is stdin",
     )
-    parser.add_argument("--prune", action="store_true", help="drop what is not in the files")
+    parser.add_argument(
+        "--prune", action="store_true", help="drop objects that are not in the files"
+    )

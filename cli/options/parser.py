@@ -17,11 +17,11 @@ examples:
   streamsql                                    the shell
   streamsql -e "SHOW STREAMS;"                 a statement
   streamsql run pipeline.sql                   run a file's queries until Ctrl-C
-  streamsql check pipeline.sql                 find its errors, without running anything
-  streamsql plan pipelines/                    what they would change of what runs
-  streamsql apply pipelines/                   have it so, with state kept
+  streamsql check pipeline.sql                 find its errors without running it
+  streamsql plan pipelines/                    compare files with the running pipeline
+  streamsql apply pipelines/                   apply the changes, preserving state
   streamsql test tests/                        run the tests of pipelines
-  streamsql load trips.csv --topic trips       a file into a topic
+  streamsql load trips.csv --topic trips       load a file into a topic
   streamsql server                             a server, and
   streamsql connect http://localhost:8088      the shell over a server
 """
@@ -43,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--postgres",
         metavar="PORT",
-        help="in the shell: take clients of PostgreSQL too, of this machine (default: none)",
+        help="in the shell: port for PostgreSQL clients on localhost (default: none)",
     )
     add_size_options(parser, None)
     _common(parser, top=True)
@@ -162,7 +162,7 @@ def _plan(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(
         commands,
         "plan",
-        "Say what files would change of what runs, and what it takes. Runs nothing.",
+        "Compare files with the running pipeline, and show the changes. Runs nothing.",
         "subcommands.plan:command",
     )
     add_file_options(parser)
@@ -175,23 +175,23 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(
         commands,
         "apply",
-        "Have what runs become what files say, all of it at once, with state kept.",
+        "Apply the changes of files atomically, preserving state.",
         "subcommands.apply:command",
     )
     add_file_options(parser, needed=False)
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--undo", action="store_true", help="take back what was applied last")
+    instead.add_argument("--undo", action="store_true", help="undo the last apply")
     instead.add_argument(
         "--stage",
         action="store_true",
-        help="with --server: build what is built anew beside what runs, and do not switch",
+        help="with --server: rebuild the changed queries without switching to them",
     )
-    instead.add_argument("--promote", action="store_true", help="switch to what is staged")
-    instead.add_argument("--discard", action="store_true", help="give up what is staged")
+    instead.add_argument("--promote", action="store_true", help="switch to the staged change")
+    instead.add_argument("--discard", action="store_true", help="discard the staged change")
     parser.add_argument(
         "--from-what-is-left",
         action="store_true",
-        help="build queries anew even where the log lacks records that they had read",
+        help="rebuild queries even if the log lacks records that they had read",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     _server_of(parser)
@@ -202,14 +202,14 @@ def _verify(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(
         commands,
         "verify",
-        "Compare what queries have written with a batch over the log; none of them runs meanwhile.",
+        "Compare the output of queries with a batch over the log. No query runs meanwhile.",
         "subcommands.verify:command",
     )
     parser.add_argument(
         "queries",
         metavar="QUERY|PATH",
         nargs="*",
-        help="a query's id, or a .sql file or a folder of such for the queries in it; none: of all",
+        help="a query id, or a .sql file or a folder for the queries in it; default: all queries",
     )
     _common(parser)
 
@@ -271,8 +271,8 @@ def _test(commands: Commands[argparse.ArgumentParser]) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json beside it or "
-        "with --@test: name and ASSERT VALUES in it, or a folder of such",
+        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json or "
+        "with --@test: name and ASSERT VALUES, or a folder",
     )
     parser.add_argument("-k", dest="keep", metavar="SUBSTRING", help="only tests with it in the id")
     parser.add_argument(
@@ -316,8 +316,7 @@ def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _login(parser: argparse.ArgumentParser) -> None:
-    """As whom a server is asked."""
-    parser.add_argument("-u", "--user", metavar="NAME", help="who asks; the password is asked for")
+    parser.add_argument("-u", "--user", metavar="NAME", help="user name; the password is asked for")
     parser.add_argument("-p", "--password", metavar="PASSWORD", help="of the user")
     parser.add_argument(
         "--password-file", metavar="FILE", help="a file with the password in its first line"
@@ -341,8 +340,8 @@ def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(
         commands,
         "catalog",
-        "Write all streams, tables, views, types, functions and queries as a .sql file, or make "
-        "them anew from one.",
+        "Export all streams, tables, views, types, functions and queries as a .sql file, or import "
+        "one.",
         "subcommands.catalog:command",
     )
     parser.add_argument("action", choices=("export", "import"))
@@ -350,7 +349,7 @@ def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
         "file", metavar="FILE", nargs="?", help="export: default is standard output; - is stdin"
     )
     parser.add_argument(
-        "--service-id", metavar="ID", help="of servers, whose statements are in Kafka"
+        "--service-id", metavar="ID", help="of servers that store their statements in Kafka"
     )
     _common(parser)
 
@@ -362,7 +361,7 @@ def _user(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def properties_of(args: argparse.Namespace) -> dict[str, str]:
-    """The properties that the options set; ConfigError for what is no assignment."""
+    """The properties of the options; ConfigError for an invalid assignment."""
     properties = assignments(args.property, "--property") | sizes_of(args)
     if args.schema_registry:
         properties["ksql.schema.registry.url"] = args.schema_registry

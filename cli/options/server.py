@@ -24,8 +24,8 @@ def _add_service(group: argparse._ArgumentGroup) -> None:
         "--postgres",
         metavar="HOST:PORT",
         default=argparse.SUPPRESS,
-        help="take clients of PostgreSQL too: psql, drivers, BI tools (default: none; PORT alone "
-        "is this machine only)",
+        help="port for PostgreSQL clients: psql, drivers, BI tools (default: none; PORT alone "
+        "listens on localhost)",
     )
     group.add_argument(
         "--config",
@@ -35,7 +35,8 @@ def _add_service(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--service-id",
         metavar="ID",
-        help="servers of one id share their statements through Kafka, and one of them runs the "
+        help="servers with the same id share their statements through Kafka, and one of them runs "
+        "the "
         "queries (default with --bootstrap-servers: default_)",
     )
     group.add_argument(
@@ -64,21 +65,22 @@ def _add_security(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--users-file",
         metavar="FILE",
-        help="who may use the server, see `streamsql user` (default: everybody, for everything)",
+        help="users of the server, see `streamsql user` (default: unrestricted access)",
     )
     group.add_argument(
         "--allowed-host",
         metavar="NAME",
         action="append",
-        help="a name that clients ask for this server by, or *.NAME, besides localhost and the "
-        "address listened at; may be repeated",
+        help="a host name of this server, or *.NAME, in addition to localhost and the "
+        "listen address; can be repeated",
     )
     group.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
         action="append",
-        help="a proxy, or a network of them (10.0.0.0/8), whose X-Forwarded-For names the client; "
-        "may be repeated",
+        help="a proxy, or a network of proxies (10.0.0.0/8), whose X-Forwarded-For identifies the "
+        "client; "
+        "can be repeated",
     )
     group.add_argument(
         "--scripts",
@@ -102,7 +104,7 @@ def _add_logs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--openlineage-url",
         metavar="URL",
-        help="tell this lineage backend which queries run and where their columns come from "
+        help="report queries and column lineage to this lineage backend "
         "(default: $OPENLINEAGE_URL, or none)",
     )
     group.add_argument(
@@ -114,17 +116,17 @@ def _add_bounds(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--max-requests-per-second",
         metavar="N",
-        help="of one user, or of one address without users (default: no bound)",
+        help="per user, or per address without users (default: unlimited)",
     )
     group.add_argument(
         "--max-push-queries", type=int, metavar="N", help="push queries at a time (default: 100)"
     )
     group.add_argument(
-        "--max-request-bytes", type=int, metavar="N", help="of one request (default: 10 MiB)"
+        "--max-request-bytes", type=int, metavar="N", help="size of a request (default: 10 MiB)"
     )
     group.add_argument(
         "--max-statement-bytes",
         type=int,
         metavar="N",
-        help="of one request with statements (default: 1 MiB)",
+        help="size of a request with statements (default: 1 MiB)",
     )

@@ -1,4 +1,4 @@
-"""The options that bound what an engine takes of its machine; each stands for a property."""
+"""Options for the resources of an engine, one per property."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ SIZES = {
 
 
 def add_size_options(parser: argparse.ArgumentParser, default: object) -> None:
-    """Those of an engine that runs queries; `default` is what an option is that is not given."""
+    """Size options of engines that run queries; `default` is the value of options that are not
+    given."""
     group = parser.add_argument_group(
         "sizes",
-        "What is not given follows from the memory and CPUs of the machine, or its container.",
+        "Defaults derive from the memory and CPUs of the machine or container.",
     )
     for name, (_, text) in SIZES.items():
         option = "--" + name.replace("_", "-")
@@ -29,6 +30,5 @@ def add_size_options(parser: argparse.ArgumentParser, default: object) -> None:
 
 
 def sizes_of(args: argparse.Namespace) -> dict[str, str]:
-    """The properties that the options set."""
     given = {known: getattr(args, name, None) for name, (known, _) in SIZES.items()}
     return {name: str(value) for name, value in given.items() if value is not None}

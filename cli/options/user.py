@@ -6,7 +6,7 @@ import argparse
 
 
 def add_user_options(parser: argparse.ArgumentParser) -> None:
-    """What to do, in which file, to whom."""
+    """Action, users file and user name."""
     parser.add_argument("action", choices=("add", "remove", "list"))
     parser.add_argument("name", metavar="NAME", nargs="?", help="the user's name")
     parser.add_argument(

@@ -14,22 +14,21 @@ from streamsql.results import Field, Rows
 
 
 class Shell(Protocol):
-    """What commands may do to the shell that runs them."""
+    """Interface of the shell for its commands."""
 
     renderer: Renderer
 
     @property
     def history(self) -> Sequence[str]:
-        """What was typed, the oldest first."""
+        """The input, the oldest first."""
 
     def leave(self) -> None:
         """End the shell after this command."""
 
-    def clear(self) -> None:
-        """Empty the screen."""
+    def clear(self) -> None: ...
 
     def status(self) -> Sequence[tuple[str, str]]:
-        """What the shell is connected to: names and values."""
+        """The shell's connection: names and values."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _help(shell: Shell, argument: str) -> None:
     topics = find(argument)
     if not topics:
         raise ConfigError(
-            f"there is no help on {argument}",
+            f"no help for {argument}",
             hint=did_you_mean(argument, [t.name for t in TOPICS]) or "help lists all topics.",
         )
     for number, topic in enumerate(topics[:3]):
@@ -100,7 +99,7 @@ KEYS = (
     ("Tab", "completes keywords, functions, names and columns"),
     ("Enter", "runs a statement that ends with ; and else begins a new line"),
     ("Up, Ctrl-R", "earlier statements"),
-    ("Ctrl-C", "ends a running query, or drops what is typed"),
+    ("Ctrl-C", "ends a running query, or clears the input"),
     ("Ctrl-D", "ends the shell"),
 )
 
@@ -135,7 +134,7 @@ def _version(shell: Shell, argument: str) -> None:
     shell.renderer.write([version_line()])
 
 
-@command("server", "server", "what the shell works with: engine, Kafka, Spark")
+@command("server", "server", "shows engine, Kafka and Spark of the shell")
 def _server(shell: Shell, argument: str) -> None:
     shell.renderer.show(Rows((Field("Part"), Field("Status")), list(shell.status())))
 

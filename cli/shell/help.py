@@ -1,4 +1,4 @@
-"""What `help` knows: each statement's syntax, meaning and an example, as data."""
+"""Content of `help`: syntax, meaning and an example of each statement, as data."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "COMMENT",
         "COMMENT ON STREAM|TABLE name IS 'comment' | NULL;",
-        "What DESCRIBE says of a stream or table besides its columns; NULL takes it away.",
+        "Sets the description of a stream, table or column; NULL removes it.",
         "COMMENT ON STREAM pageviews IS 'One record a page that someone has seen.';",
     ),
     Topic(
@@ -147,7 +147,7 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE VIEW",
         "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
         "DROP VIEW [IF EXISTS] name [CASCADE];",
-        "A name for a query, which stands wherever the name is selected from.",
+        "Names a query, which is expanded where the name is selected from.",
         "CREATE VIEW home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
     ),
     Topic(
@@ -155,7 +155,7 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name (parameter type, ..)\n"
         "  RETURNS type LANGUAGE PYTHON AS 'expression' | 'def ..' | 'module:function';\n"
         "DROP FUNCTION [IF EXISTS] name;",
-        "A function in Python, over values of one row.",
+        "Creates a function in Python over the values of one row.",
         "CREATE FUNCTION half(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'x / 2';",
     ),
     Topic(
@@ -171,13 +171,13 @@ TOPICS: tuple[Topic, ...] = (
         "SHOW STREAMS|TABLES|[ALL] TOPICS|QUERIES [EXTENDED];\n"
         "SHOW VIEWS|SINKS|FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
         "SHOW [SOURCE|SINK] CONNECTORS;\nSHOW CONNECTOR PLUGINS;",
-        "Lists what exists.",
+        "Lists objects.",
         "SHOW QUERIES;",
     ),
     Topic(
         "SHOW LINEAGE",
         "SHOW LINEAGE OF|FROM name[.column];",
-        "Which columns of which topics a column comes from; FROM: what comes from it.",
+        "Shows the source columns of a column; FROM: its dependent columns.",
         "SHOW LINEAGE OF views_per_minute.views;",
     ),
     Topic(
@@ -208,13 +208,13 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "VERIFY QUERY",
         "VERIFY QUERY query_id;",
-        "Compares what a query has written with what a batch over its topics makes.",
+        "Compares the output of a query with a batch over its topics.",
         "VERIFY QUERY CSAS_HOME_1;",
     ),
     Topic(
         "TERMINATE",
         "TERMINATE|PAUSE|RESUME query_id|ALL;",
-        "Ends, stops or goes on with queries.",
+        "Terminates, pauses or resumes queries.",
         "PAUSE CSAS_HOME_1;",
     ),
     Topic(
@@ -261,7 +261,6 @@ def find(words: str) -> list[Topic]:
 
 
 def topic_lines(topic: Topic, style: Style) -> list[str]:
-    """A topic as the shell shows it."""
     indented = ["  " + line for line in topic.syntax.splitlines()]
     example = ["  " + style.dim(line) for line in topic.example.splitlines()]
     return [style.title(topic.name), topic.meaning, "", *indented, "", "For example", *example]

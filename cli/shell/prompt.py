@@ -1,7 +1,5 @@
-"""The prompt: editing over several lines, colours, completion, history and the status line.
-
-It is there before what it knows of the language is: that is loaded once it is seen.
-"""
+"""The prompt: multi-line editing, colors, completion, history and the status line. It appears
+before the language data is loaded."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ class Prompt:
         threading.Thread(target=load_language, name="load language", daemon=True).start()
 
     def read(self) -> str:
-        """What is typed until it is complete; KeyboardInterrupt, EOFError as `input` has them."""
+        """Reads until the statement is complete; KeyboardInterrupt and EOFError as `input`."""
         return self._session.prompt()
 
     def entries(self) -> Sequence[str]:
@@ -148,7 +146,7 @@ def _indent(line: str) -> str:
 
 
 class EngineCompleter(Completer):
-    """`suggest` over the engine's catalog as it is now."""
+    """`suggest` over the engine's current catalog."""
 
     def __init__(self, engine: Connection) -> None:
         self._engine = engine
@@ -156,7 +154,7 @@ class EngineCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        """What can stand at the cursor, as prompt_toolkit wants it."""
+        """Completions at the cursor for prompt_toolkit."""
         from streamsql.api.completion import locate
 
         at = locate(document.text, document.cursor_position)
@@ -180,7 +178,7 @@ class EngineCompleter(Completer):
 
 
 class StatusLine:
-    """One line below the prompt: what is up, what is starting, how the queries are."""
+    """A line below the prompt with the status of startup and queries."""
 
     def __init__(self, engine: Connection) -> None:
         self._engine = engine

@@ -1,8 +1,6 @@
-"""The shell: a prompt that is there at once, while Kafka and Spark come up behind it.
-
-Also reads statements from a pipe. What a line means is decided elsewhere: commands.py for the
-shell's own commands, the engine for everything else.
-"""
+"""The shell: its prompt appears immediately, while Kafka and Spark start in the background. Also
+reads statements from a pipe. commands.py handles the shell's own commands, the engine all other
+lines."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _interactive(args: argparse.Namespace) -> int:
-    # All that the prompt needs is loaded before the engine's threads compete for the time.
+    # The prompt's imports are loaded before the engine's threads compete for CPU time.
     from streamsql.cli.shell.prompt import Prompt, load_language
     from streamsql.data_folder import DataDir
 
@@ -60,7 +58,7 @@ def _interactive(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
-    """PostgreSQL's port, if one is wanted, and what is said of it."""
+    """PostgreSQL's port, if configured, and its message."""
     if address is None:
         yield []
         return
@@ -69,7 +67,7 @@ def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
 
 
 def converse(shell: Shell, prompt: Prompt) -> None:
-    """Read and run what is typed until the end of it."""
+    """Runs the input until its end."""
     shell.history_of = prompt.entries
     while not shell.left:
         try:
@@ -94,7 +92,7 @@ def _piped(args: argparse.Namespace) -> int:
 
 
 def read_statements(shell: Shell) -> int:
-    """Statements from standard input, each run as soon as it is complete; ends at an error."""
+    """Runs statements from standard input as soon as each is complete; stops at an error."""
     from streamsql.api.language import is_complete
 
     pending = ""
@@ -120,10 +118,8 @@ def _is_command(text: str) -> bool:
 
 
 class Shell:
-    """Runs what is typed; the state that the shell's own commands change.
-
-    `place` says where the engine is: a name and a value for `server`.
-    """
+    """Runs the input; holds the state that the shell's commands change. `place` identifies the
+    engine for `server`: a name and a value."""
 
     def __init__(
         self, engine: Connection, renderer: Renderer, place: tuple[str, str], debug: bool
@@ -167,7 +163,11 @@ class Shell:
         except Interrupted as interrupted:
             if stop_at_interrupt:
                 raise
-            ended = "Query ended." if interrupted.stream else "No longer waited for; it may go on."
+            ended = (
+                "Query ended."
+                if interrupted.stream
+                else "Stopped waiting; the statement may still complete."
+            )
             self._say_interrupted(ended)
 
     def _say_interrupted(self, said: str) -> None:
@@ -188,7 +188,7 @@ class Shell:
 
     @property
     def history(self) -> Sequence[str]:
-        """What was entered, the oldest first."""
+        """The input, the oldest first."""
         return self.history_of()
 
     def leave(self) -> None:
@@ -196,13 +196,12 @@ class Shell:
         self.left = True
 
     def clear(self) -> None:
-        """Clear the terminal, if it is one."""
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
             sys.stdout.flush()
 
     def status(self) -> Sequence[tuple[str, str]]:
-        """What the command `status` lists: names and how each is."""
+        """Lines of the command `status`: names and states."""
         steps = [
             (STEP_NAMES.get(step.name, step.name), f"{step.state.value}  {step.detail}".strip())
             for step in self._engine.startup().steps

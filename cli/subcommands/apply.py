@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _undoing(args: argparse.Namespace) -> ChangePlan:
-    """What would be taken back."""
+    """The changes of an undo."""
     if args.server is None:
         return undo_plan_of_log(engine_config(args))
     with server_of(args) as server:
@@ -102,5 +102,7 @@ def _engine(args: argparse.Namespace) -> Iterator[Engine | RemoteEngine]:
 
 def _wanted() -> bool:
     if not sys.stdin.isatty():
-        raise ConfigError("nobody can be asked whether to apply this", hint="Add --yes.")
+        raise ConfigError(
+            "apply requires confirmation: use --yes without a terminal", hint="Add --yes."
+        )
     return input("Apply this? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,8 +1,6 @@
-"""`streamsql catalog export | import`: all that there is as a .sql file, and made again from it.
-
-Export reads the statement log, without Spark and beside an engine that runs. Import looks at the
-whole file first, so that one that does not fit changes nothing.
-"""
+"""`streamsql catalog export | import`: the catalog as a .sql file. Export reads the statement log,
+without Spark and next to a running engine. Import validates the whole file first, so an invalid
+file changes nothing."""
 
 from __future__ import annotations
 

@@ -57,5 +57,5 @@ def _summary(name: str, checked: Checked, style: Style) -> str:
     if not checked.errors:
         return style.good(f"{name}: {count}, no errors")
     errors = f"{len(checked.errors)} error{'' if len(checked.errors) == 1 else 's'}"
-    after = f", {checked.skipped} not checked because of them" if checked.skipped else ""
+    after = f", {checked.skipped} not checked as a consequence" if checked.skipped else ""
     return style.warning(f"{name}: {count}, {errors}{after}")

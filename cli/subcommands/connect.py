@@ -1,8 +1,5 @@
-"""`streamsql connect URL`: the shell, `-e`, `-f` and statements from a pipe, over a server.
-
-No Kafka, no Spark and no JVM here: everything is the server's, but for the session and the files of
-RUN SCRIPT.
-"""
+"""`streamsql connect URL`: the shell, `-e`, `-f` and statements from a pipe, over a server. Runs no
+Kafka, Spark or JVM; only the session and the files of RUN SCRIPT are local."""
 
 from __future__ import annotations
 
@@ -99,7 +96,7 @@ def _place(engine: RemoteEngine) -> tuple[str, str]:
 
 
 def _history() -> Path:
-    """Where the shell over a server remembers what was typed; the user's alone."""
+    """History file of the remote shell, private to the user."""
     import platformdirs
 
     folder = Path(platformdirs.user_state_dir("streamsql"))

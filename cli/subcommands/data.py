@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def load_command(args: argparse.Namespace) -> int:
-    """Load a file into a topic."""
     from streamsql.api.loading import KeyColumn, LoadSpec, Progress, load
 
     key = tuple(KeyColumn.parse(text) for text in args.key.split(",")) if args.key else ()
@@ -118,7 +117,7 @@ def _suggest(
     keys: Mapping[str, str],
     key_format: str | None,
 ) -> None:
-    """The statement that makes a stream of what was written."""
+    """The statement that declares a stream over the loaded records."""
     style = Style.of(sys.stdout)
     print(style.dim("-- A stream over it:"))
     print(create_stream(columns, topic, value_format, keys, key_format))

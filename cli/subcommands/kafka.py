@@ -46,7 +46,7 @@ def _transactions(args: argparse.Namespace) -> int:
 
     if (args.what == "abort") != bool(args.ids):
         raise ConfigError(
-            "streamsql kafka transactions abort needs the ids, list takes none",
+            "streamsql kafka transactions abort requires ids, list takes none",
             hint="streamsql kafka transactions list shows the ids.",
         )
     servers, settings = kafka_of(args)

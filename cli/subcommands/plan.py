@@ -37,7 +37,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def show_errors(found: ChangePlan, style: Style) -> None:
-    """Those of statements that cannot be run as they are."""
+    """Shows the errors of invalid statements."""
     for error in found.errors:
         print("\n".join(error_lines(error, error.sql, error.file, style)))
 
@@ -57,8 +57,8 @@ def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
         )
         if not any(item.read_again for item in found.items):
             return found
-        # How much that is, and whether it is all there, the server alone can tell. Errors it tells
-        # without their places; an earlier one, or somebody else's, tells nothing.
+        # Only the server knows the amount of records and lost ones. It reports errors without
+        # positions; earlier servers and errors of other users have none.
         with suppress(StreamSQLError):
             return found.with_readings_of(server.changes.plan(texts, variables, prune=args.prune))
         return found
@@ -80,6 +80,6 @@ def read_texts(paths: list[str]) -> list[NamedText]:
             continue
         files = sorted(path.rglob("*.sql"))
         if not files:
-            raise ConfigError(f"there are no .sql files in {name}")
+            raise ConfigError(f"no .sql files in {name}")
         texts += [NamedText(str(file), read_script(str(file))) for file in files]
     return texts

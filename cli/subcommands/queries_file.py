@@ -1,4 +1,4 @@
-"""`streamsql server --queries-file`: the file's statements, run beside the server that starts."""
+"""`streamsql server --queries-file`: runs the file's statements while the server starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class QueriesFile:
     """A file that takes the place of interactive statements."""
 
     def __init__(self, name: str, variables: Mapping[str, str]) -> None:
-        """Raises whatever can be seen to be wrong with it before anything is started."""
+        """Raises the errors of the file that are detectable without an engine."""
         from streamsql.api.checking import NamedText, check_queries_file
 
         self._text = NamedText(display_name(name), read_script(name))
@@ -31,7 +31,7 @@ class QueriesFile:
         self.exit_code = 0
 
     def run(self, engine: Engine) -> None:
-        """Begin; returns at once. An error ends the server, whose exit code then tells of it."""
+        """Starts in the background. An error ends the server with its exit code."""
         self._thread = threading.Thread(
             target=self._run, args=(engine,), name="queries file", daemon=True
         )

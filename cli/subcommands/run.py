@@ -67,7 +67,7 @@ def run_text(
 
 @dataclass(frozen=True)
 class _Files:
-    """Files as a text of statements that is run where they have not been run before."""
+    """Files as a text of statements that is run where they have not already been run."""
 
     engine: Engine
     scripts: Sequence[NamedText]
@@ -98,7 +98,7 @@ def _shown(
 
 
 def _catch_up(engine: Engine, renderer: Renderer) -> None:
-    """Process what is there, with a bar of how much of it is left."""
+    """Processes the backlog, with a progress bar."""
     with Bar("Catching up", "records") as bar:
 
         def show(done: int, total: int) -> None:
@@ -110,7 +110,7 @@ def _catch_up(engine: Engine, renderer: Renderer) -> None:
 
 
 def _keep_running(engine: Engine, renderer: Renderer) -> int:
-    """Watch over the queries until Ctrl-C or SIGTERM; failures are told as they happen."""
+    """Monitors the queries until Ctrl-C or SIGTERM; reports failures as they happen."""
     told: dict[str, str | None] = {}
     if not _persistent(engine):
         renderer.remark(renderer.style.dim("No queries to keep running."))

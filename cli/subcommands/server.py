@@ -110,8 +110,8 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
 
 
 def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConfig) -> EngineConfig:
-    """The engine under the server. With a Kafka cluster its statements are there; beside an
-    embedded broker they are in the data folder, which the shell, too, works on."""
+    """The server's engine. With a Kafka cluster, its statements are in Kafka; with an embedded
+    broker, in the data folder, which the shell can also use."""
     from streamsql.engine import EngineConfig
 
     servers, kafka = kafka_of(args)
@@ -138,7 +138,7 @@ def _file(name: str | None, option: str) -> Path | None:
         return None
     path = Path(name).expanduser()
     if not path.is_file():
-        raise ConfigError(f"{option}: there is no file {name}")
+        raise ConfigError(f"{option}: file {name} does not exist")
     return path
 
 
@@ -147,7 +147,7 @@ def _folder(name: str | None, option: str) -> Path | None:
         return None
     path = Path(name).expanduser()
     if not path.is_dir():
-        raise ConfigError(f"{option}: there is no folder {name}")
+        raise ConfigError(f"{option}: folder {name} does not exist")
     return path
 
 
@@ -193,15 +193,15 @@ def _warn_if_open(config: ServerConfig) -> None:
     """Statements can run code and delete data: who gives them to everybody should know."""
     here = ("127.0.0.1", "::1", "localhost")
     if config.users_file is None and config.host not in here:
-        _log.warning("no --users-file: everybody who reaches %s may do everything", config.url)
+        _log.warning("no --users-file: every client that reaches %s has full access", config.url)
     if config.users_file is not None and config.tls_cert is None and config.host not in here:
         _log.warning("no --tls-cert: passwords travel to %s in the clear", config.url)
 
 
 def _listening(state: ServerState, url: str, began: float, postgres: str | None) -> None:
-    """Told at once, though the engine is only coming up: /info and /healthcheck answer."""
+    """Printed while the engine starts: /info and /healthcheck already respond."""
     _say(f"Listening at {url}, starting ...")
-    # What follows the # is not sent to any server, nor kept in the browser's history.
+    # A URL's fragment is not sent to servers, nor kept in the browser's history.
     token = "" if state.config.users_file else f"#token={state.sessions.token}"
     _say(f"Console: {url}/{token}")
     if postgres:
@@ -218,7 +218,7 @@ def _listening(state: ServerState, url: str, began: float, postgres: str | None)
 
 
 def _close(engine: Engine, seconds: float) -> None:
-    """Stop the engine in time: what is not done then is as safe as after a crash."""
+    """Stops the engine within the time limit; the rest is recovered as after a crash."""
     _say("Stopping")
     closing = threading.Thread(target=engine.close, name="close", daemon=True)
     closing.start()

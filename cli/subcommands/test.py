@@ -1,7 +1,5 @@
-"""`streamsql test`: runs tests of pipelines on a real broker and Spark, and shows what is wrong.
-
-What a test is and how it is judged is streamsql.testing's; the words on the terminal are here.
-"""
+"""`streamsql test`: runs tests of pipelines on a real broker and Spark, and shows the differences.
+streamsql.testing runs and judges the tests; this module formats the output."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def command(args: argparse.Namespace) -> int:
 
     cases = load(map(Path, args.paths), args.keep or "")
     if not cases:
-        raise ConfigError("there are no such tests", hint="Leave -k out, or name other files.")
+        raise ConfigError("no matching tests", hint="Leave -k out, or name other files.")
     results: list[Result] = []
     start = time.monotonic()
     with ExitStack() as stack:
@@ -91,7 +89,7 @@ class _Printer:
         self._bad = 0
 
     def describe(self, text: str, done: int = 0) -> None:
-        """Say what is being done, and that so many tests more are."""
+        """Shows the current step and the number of remaining tests."""
         self._progress.update(self._progress.tasks[0].id, description=text, advance=done)
 
     def show(self, result: Result) -> None:

@@ -23,7 +23,7 @@ def command(args: argparse.Namespace) -> int:
     is_made_by_files = _made_by(paths, args) if paths else _none
     renderer = Renderer(args.output or "table")
     code = 0
-    # No query runs meanwhile: what is looked at stands still.
+    # No query runs meanwhile, so the topics do not change.
     with make_engine(args, until_caught_up=True) as engine:
         engine.wait_until_ready(READY_SECONDS)
         ids += [q.id for q in engine.queries() if is_made_by_files(q) or not args.queries]
@@ -49,8 +49,8 @@ def _none(query: QueryInfo) -> bool:
 
 
 def _made_by(paths: list[str], args: argparse.Namespace) -> Callable[[QueryInfo], bool]:
-    """Whether a query is one that files make. ConfigError where what runs is not what they say; a
-    StreamSQLError for a statement that cannot be run as it is."""
+    """Whether the files define a query. ConfigError if the running pipeline differs from them; a
+    StreamSQLError for an invalid statement."""
     variables = assignments(args.define, "--define")
     found = plan_of_log(engine_config(args), read_texts(paths), variables, prune=False)
     if found.errors:
@@ -58,8 +58,8 @@ def _made_by(paths: list[str], args: argparse.Namespace) -> Callable[[QueryInfo]
     if found.changes:
         names = ", ".join(item.name for item in found.changes)
         raise ConfigError(
-            f"what runs is not what the files say: {names}",
-            hint="`streamsql plan` shows what differs, and `streamsql apply` changes it.",
+            f"the running pipeline differs from the files: {names}",
+            hint="`streamsql plan` shows the differences, and `streamsql apply` applies them.",
         )
     made = {item.name for item in found.items if item.action == UNCHANGED}
     others = {item.name for item in found.items if item.action != UNCHANGED}

@@ -15,8 +15,8 @@ _SHOWN_READERS = 5
 
 
 def plan_lines(plan: ChangePlan, style: Style) -> list[str]:
-    """What changes, each below the first of what it reads that changes too; then the sum. With
-    errors the sum alone: what they stand in is not known."""
+    """Changes as a tree, each below the first changed source that it reads; then the totals. With
+    errors only the totals, since the affected objects are unknown."""
     if plan.errors:
         return [_sum(plan, style)]
     changes = plan.changes
@@ -61,11 +61,9 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
     if item.read_again:
         yield f"{margin}    reads again: {_listed(item.read_again)}{_size(item)}"
     if item.lost:
-        gone = style.warning("there no more")
-        yield f"{margin}    {gone}, so that only its state knows them: {_listed(item.lost)}"
-        yield style.dim(
-            f"{margin}      --from-what-is-left builds it of the records that are there"
-        )
+        gone = style.warning("deleted from the log")
+        yield f"{margin}    {gone}, only in the state: {_listed(item.lost)}"
+        yield style.dim(f"{margin}      --from-what-is-left rebuilds it from the remaining records")
     if item.obstacle:
         yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"
     if item.action != "created" and item.readers:
@@ -113,7 +111,7 @@ def _sum(plan: ChangePlan, style: Style) -> str:
         return style.error(f"{count} error{'' if count == 1 else 's'}: nothing can be applied.")
     counts = Counter(item.action for item in plan.changes)
     if not counts:
-        return style.good("Nothing to do: what is written is what runs.")
+        return style.good("No changes. The running pipeline matches the files.")
     done = ", ".join(f"{count} {action}" for action, count in counts.items())
     refused = sum(item.change == 5 for item in plan.changes)
-    return f"{done}." + (f" {refused} of them cannot be." if refused else "")
+    return f"{done}." + (f" {refused} of them are rejected." if refused else "")

@@ -1,9 +1,9 @@
-"""What a command says of itself: its version, and how it ended."""
+"""Messages about a command itself: version and exit."""
 
 from __future__ import annotations
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
+"""Exit code after Ctrl-C: 128 plus the signal number, as in shells."""
 
 
 def version_line() -> str:

@@ -1,8 +1,5 @@
-"""Progress on the terminal: what is starting, what is loading, how far behind queries are.
-
-All of it goes to standard error and vanishes when it is over; nothing is shown where that is no
-terminal.
-"""
+"""Progress on the terminal: startup, loading, lag of queries. It is written to standard error and
+removed at the end; without a terminal nothing is shown."""
 
 from __future__ import annotations
 
@@ -99,7 +96,7 @@ class Bar:
         self._progress.stop()
 
     def update(self, count: int, fraction: float | None) -> None:
-        """`count` of units done; the bar stands at `fraction`, or only moves if it is None."""
+        """`count` of processed units; the bar shows `fraction`, or an animation if it is None."""
         elapsed = self._progress.tasks[0].elapsed or 0.0
         speed = f" · {count / elapsed:,.0f}/s" if elapsed > 1 else ""
         self._progress.update(

@@ -49,7 +49,6 @@ class Renderer:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines of the terminal."""
         columns, lines = shutil.get_terminal_size(DEFAULT_SIZE)
         return self._width or columns, lines
 
@@ -65,7 +64,6 @@ class Renderer:
                 raise ConfigError(f"cannot write to {path}: {error.strerror}") from error
 
     def write(self, lines: Iterable[str], stream: TextIO | None = None) -> None:
-        """Lines as they are, at once."""
         text = "".join(line + "\n" for line in lines)
         target = stream or self.out
         target.write(text)
@@ -73,7 +71,7 @@ class Renderer:
         self.note(text)
 
     def note(self, text: str) -> None:
-        """Text that stands in the spool file only, such as what was typed."""
+        """Text for the spool file only, such as the input."""
         if self._spool is not None:
             self._spool.write(_ESCAPES.sub("", text))
             self._spool.flush()
@@ -128,17 +126,14 @@ class Renderer:
         self.write([*lines, ""])
 
     def data_header(self, fields: Sequence[Field]) -> list[str]:
-        """What CSV begins with."""
         return [_csv_line([field.name for field in fields])] if self.output == "csv" else []
 
     def data_row(self, fields: Sequence[Field], values: Sequence[Value]) -> str:
-        """A row in JSON or CSV."""
         if self.output == "json":
             return row_to_json(fields, values)
         return _csv_line([to_csv(value) for value in values])
 
     def rows(self, fields: Sequence[Field]) -> RowWriter:
-        """A writer for the rows of a push query."""
         return RowWriter(self, fields)
 
     def error(self, error: StreamSQLError, sql: str | None = None, file: str | None = None) -> None:
@@ -150,7 +145,7 @@ class Renderer:
 def error_lines(
     error: StreamSQLError, sql: str | None, file: str | None, style: Style
 ) -> list[str]:
-    """The lines of `errors.render` in colours: what is wrong, where, and what to do."""
+    """The lines of `errors.render` in colors: error, position, hint."""
     lines = errors.render(error, sql, file).splitlines()
     painted = []
     for number, line in enumerate(lines):
@@ -167,7 +162,7 @@ def error_lines(
 
 
 class RowWriter:
-    """The rows of one push query as they come; the header stands above each screen of rows."""
+    """The rows of one push query; the header is repeated on each screen of rows."""
 
     def __init__(self, renderer: Renderer, fields: Sequence[Field]) -> None:
         self._renderer = renderer

@@ -1,4 +1,4 @@
-"""The few colours of the terminal, or none: what is what, not which escape sequence."""
+"""Colors of the terminal by meaning, or none."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _RESET = "\x1b[0m"
 
 @dataclass(frozen=True)
 class Style:
-    """Paints text by its meaning; without `colour` text stays as it is."""
+    """Colors text by meaning; without `colour` text is unchanged."""
 
     colour: bool = False
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """Colours for a terminal that has not been told otherwise (NO_COLOR, TERM=dumb)."""
+        """Colors for a terminal unless disabled (NO_COLOR, TERM=dumb)."""
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(stream.isatty() and not plain)
 
@@ -25,11 +25,10 @@ class Style:
         return f"\x1b[{code}m{text}{_RESET}" if self.colour and text else text
 
     def header(self, text: str) -> str:
-        """The name of a column."""
         return self._paint("1", text)
 
     def title(self, text: str) -> str:
-        """What stands above a result, in the colour of the product."""
+        """The title of a result, in the product's color."""
         return self._paint("1;36", text)
 
     def frame(self, text: str) -> str:
@@ -37,25 +36,23 @@ class Style:
         return self._paint("38;5;244", text)
 
     def dim(self, text: str) -> str:
-        """What matters less than its surroundings."""
+        """Less important text."""
         return self._paint("38;5;246", text)
 
     def null(self, text: str) -> str:
-        """A NULL."""
         return self._paint("38;5;244", text)
 
     def good(self, text: str) -> str:
-        """What has succeeded, or is well."""
+        """Success."""
         return self._paint("32", text)
 
     def warning(self, text: str) -> str:
-        """What the user should know of."""
+        """A warning."""
         return self._paint("33", text)
 
     def error(self, text: str) -> str:
-        """What has failed."""
         return self._paint("1;31", text)
 
     def hint(self, text: str) -> str:
-        """What to do about an error."""
+        """A hint for an error."""
         return self._paint("36", text)

@@ -15,7 +15,7 @@ MAX_LINES = 12
 """Lines that one cell may take in a complete result."""
 ELLIPSIS = "…"
 TOMBSTONE = "<TOMBSTONE>"
-"""Stands in the value columns of a row that deletes a key."""
+"""Shown in the value columns of a row that deletes a key."""
 _LIVE_WIDTHS = {"INTEGER": 9, "BIGINT": 13, "DOUBLE": 12, "BOOLEAN": 5, "DATE": 10, "TIME": 12}
 _LIVE_WIDTHS["TIMESTAMP"] = 23
 _TEXT_WIDTH = 14
@@ -153,7 +153,7 @@ def _fit(
 
 
 def _room(columns: int, width: int) -> int:
-    """What is left for cells: a blank at either end and ` │ ` between columns are not."""
+    """Width for cells, without the margins and the ` │ ` between columns."""
     return width - 1 - 3 * (columns - 1) if columns else width
 
 

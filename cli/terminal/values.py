@@ -24,14 +24,13 @@ def to_json(value: Value) -> str:
 
 
 def row_to_json(fields: Sequence[Field], values: Sequence[Value]) -> str:
-    """One JSON object a row."""
     names = (json_text(field.name) for field in fields)
     cells = (f"{name}:{to_json(value)}" for name, value in zip(names, values, strict=True))
     return "{" + ",".join(cells) + "}"
 
 
 def to_text(value: Value) -> str:
-    """What a table shows; a null is the caller's business."""
+    """Text of a cell; the caller handles nulls."""
     match value:
         case list() | tuple():
             return "[" + ", ".join(map(_name, value)) + "]"

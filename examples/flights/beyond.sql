@@ -1,6 +1,6 @@
 -- What ksqlDB's dialect does not have, over the same flights: Top-N, UNION ALL, queries in queries,
 -- semi-joins, DISTINCT and functions in Python (see docs/beyond.md). Runs with flights.sql or
--- without it: a source that is there already is left as it is.
+-- without it: a source that already exists is left as it is.
 CREATE STREAM IF NOT EXISTS flights (
   carrier STRING,
   flight INT,

@@ -1,2 +1,2 @@
-"""What the engine offers beside itself: to the server, the command line and the client, which know
-nothing of what stands below."""
+"""The engine's API for the server, the command line and the client, which do not depend on the
+lower layers."""

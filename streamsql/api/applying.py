@@ -1,4 +1,4 @@
-"""Files planned against an engine and carried out by it, as a whole, and what takes that back."""
+"""Planning, applying and undoing pipeline files on an engine."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 class Changes:
-    """What files say is to run, against what runs. Without a session that is the engine's own;
-    `variables` go before the session's. Where the files are `partial`, what they read and do not
-    define is what runs; they cannot be pruned by."""
+    """Plans and applies pipeline files. The default session is the engine's own; `variables`
+    override the session's. `partial` files can read objects of the running pipeline that they do
+    not define, and do not support pruning."""
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
@@ -44,14 +44,14 @@ class Changes:
         partial: bool = False,
         session: Session | None = None,
     ) -> ChangePlan:
-        """What `apply` would change, without changing it."""
+        """The changes of `apply`."""
         state = self._state
         context = self._context(variables or {}, session)
 
         def plan() -> ChangePlan:
             with state.lock:
                 running = running_of_replay(replay_of(state))
-            # Not in there: a schema registry may be asked, and no statement is to wait for that.
+            # Not under the lock: a schema registry may be slow.
             schemas = state.schemas()
             found = plan_of_running(
                 texts, context.session, schemas, running, prune=prune, partial=partial
@@ -64,7 +64,7 @@ class Changes:
             except StreamSQLError:
                 return found
 
-        return self._told("the files were not planned", plan)
+        return self._told("planning the files failed", plan)
 
     def apply(
         self,
@@ -76,9 +76,9 @@ class Changes:
         session: Session | None = None,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Have what runs become what files say, all of it at once: what was done. The
-        StreamSQLError of what cannot be done is raised before anything is. A query whose state
-        cannot go on is built anew from the log, if need be `from_what_is_left` of it."""
+        """Applies the files atomically; returns messages. Raises a StreamSQLError before changing
+        anything. Queries that cannot keep their state are rebuilt from the log, with
+        `from_what_is_left` from the remaining records."""
         files = Files(lambda: texts, prune=prune, partial=partial)
         context = self._context(variables or {}, session)
         return self._applied(files, context, from_what_is_left)
@@ -93,32 +93,31 @@ class Changes:
         session: Session | None = None,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Build what `apply` would build anew, and leave it beside what runs until `promote` or
-        `discard`, or until the engine ends: where it is. UnsupportedError where none of it is."""
+        """Builds the rebuilds of `apply` without switching, until `promote` or `discard`, or until
+        the engine ends; returns their locations. UnsupportedError if no query needs a rebuild."""
         files = Files(lambda: texts, prune=prune, partial=partial)
         context = self._context(variables or {}, session)
         return self._leading(
-            "the files were not staged",
+            "staging the files failed",
             lambda: stage_files(files, context, from_what_is_left=from_what_is_left),
         )
 
     def promote(self, session: Session | None = None) -> list[Result]:
-        """Have what is staged be what runs, with all else that its files say: what was done. Errors
-        as those of `apply`; CatalogError where nothing is staged."""
+        """Switches to the staged change, including the other changes of its files; returns
+        messages. Raises the errors of `apply`, and CatalogError if nothing is staged."""
         context = self._context({}, session)
-        return self._leading("what is staged was not applied", lambda: promote(context))
+        return self._leading("promoting the staged change failed", lambda: promote(context))
 
     def discard(self, session: Session | None = None) -> list[Result]:
-        """Give up what is staged. CatalogError where nothing is."""
         context = self._context({}, session)
-        return self._leading("what is staged was not discarded", lambda: discard(context))
+        return self._leading("discarding the staged change failed", lambda: discard(context))
 
     def _applied(self, files: Files, context: Context, from_what_is_left: bool) -> list[Result]:
         def apply() -> list[Result]:
             with Rebuilds(self._state, from_what_is_left=from_what_is_left) as rebuilds:
                 return apply_files(files, context, rebuilds)
 
-        return self._leading("the files were not applied", apply)
+        return self._leading("applying the files failed", apply)
 
     def _leading(self, failure: str, work: Callable[[], list[Result]]) -> list[Result]:
         if self._state.failover is not None:
@@ -126,14 +125,13 @@ class Changes:
         return self._told(failure, work)
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
-        """What `undo` would change, without changing it."""
         return self.plan([self._before()], prune=True, session=self._bare(session))
 
     def undo(
         self, session: Session | None = None, *, from_what_is_left: bool = False
     ) -> list[Result]:
-        """Take back what was applied last, by whomever: what was done. Errors as those of `apply`;
-        CatalogError where nothing was applied, UnsupportedError where more was defined since."""
+        """Reverts the last applied set of any user; returns messages. Raises the errors of `apply`,
+        CatalogError if nothing was applied, and UnsupportedError if other definitions followed."""
         context = self._context({}, self._bare(session))
         return self._applied(
             Files(lambda: [self._before()], prune=True), context, from_what_is_left
@@ -153,7 +151,8 @@ class Changes:
         return before_last_apply(entries_of_engine(self._state.config))
 
     def _bare(self, session: Session | None) -> Session:
-        """Without what the text of `_before` SETs itself: all but secrets."""
+        """The session without the settings that the text of `_before` contains: all except
+        secrets."""
         own = session or self._state.session
         secrets = secrets_of(self._state.session.properties)
         return replace(own, properties=secrets, variables={}, remote=False)
@@ -165,7 +164,7 @@ class Changes:
         return Context(self._state, session, lambda path: ())
 
     def _told(self, failure: str, work: Callable[[], T]) -> T:
-        """What the work gives; what fails otherwise than by a StreamSQLError is internal."""
+        """Converts unexpected exceptions to internal errors."""
         try:
             return work()
         except StreamSQLError:

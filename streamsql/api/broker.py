@@ -1,4 +1,4 @@
-"""The embedded broker of a data folder, and the transactions of a cluster, without an engine."""
+"""The embedded broker of a data folder, and transactions of a cluster, without an engine."""
 
 from __future__ import annotations
 

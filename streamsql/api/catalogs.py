@@ -1,9 +1,6 @@
-"""A catalog handed on: as JSON, and back. Completion in a shell elsewhere reads it, and whoever
-looks up what a stream or table is made of.
-
-The form follows from the fields of `Catalog` and of what it holds: objects with a field each, types
-and statements as SQL.
-"""
+"""Serialization of a catalog as JSON, for completion in remote shells and for clients that inspect
+streams and tables. The form follows the fields of `Catalog` and its objects: objects by field,
+types and statements as SQL."""
 
 from __future__ import annotations
 
@@ -24,22 +21,19 @@ from streamsql.types import to_sql as type_text
 __all__ = ["Catalog", "Source", "decode_catalog", "encode_catalog"]
 
 JSON = Any
-"""What the json module reads and writes."""
+"""Types of the json module."""
 S = TypeVar("S", bound=Statement)
 
 
 def encode_catalog(catalog: Catalog) -> dict[str, JSON]:
-    """All that a catalog holds; functions and views by the statements that made them."""
+    """Functions and views are encoded by their statements."""
     encoded: dict[str, JSON] = _encode(catalog)
     return encoded
 
 
 def decode_catalog(given: Mapping[str, JSON]) -> Catalog:
-    """The catalog that `encode_catalog` wrote.
-
-    A view or function whose statement this version cannot read is left out, and so is what this
-    version knows nothing of.
-    """
+    """Decodes a catalog. Views and functions that this version cannot parse, and unknown fields,
+    are skipped."""
     catalog: Catalog = _decode(Catalog, given)
     for kind in Catalog.kinds():
         things = catalog.things(kind)
@@ -68,7 +62,7 @@ def _encode(value: Any) -> JSON:
 
 
 def _decode(kind: Any, given: JSON) -> Any:
-    """The value of a type, as it stands in the annotations of fields."""
+    """Decodes a value by the annotated type of its field."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin is UnionType:
         return None if given is None else _decode(parts[0], given)
@@ -95,7 +89,6 @@ def _decode(kind: Any, given: JSON) -> Any:
 
 @cache
 def _types(kind: Any) -> dict[str, Any]:
-    """Of a dataclass: the types of its fields."""
     return get_type_hints(kind)
 
 

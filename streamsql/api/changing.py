@@ -1,4 +1,4 @@
-"""What files would change of what runs, without an engine: as data, for who shows it."""
+"""Changes of files relative to the running pipeline, as data, without an engine."""
 
 from __future__ import annotations
 
@@ -41,77 +41,76 @@ _ANEW = (ChangeClass.STATE, ChangeClass.REBUILD)
 
 @dataclass(frozen=True)
 class ChangedPart:
-    """One part of a thing that is another than it was."""
+    """A changed part of an object."""
 
     change: int
-    """Its class."""
+    """Class of the change."""
     clause: str
     text: str
     effect: str
     instead: str | None
-    """Of class 4: what the state would be if it were kept."""
+    """For class 4: the state if it were kept."""
 
 
 @dataclass(frozen=True)
 class PlannedChange:
-    """A stream, table, view, type, function or INSERT query, and what becomes of it."""
+    """A stream, table, view, type, function or INSERT query, and its change."""
 
     kind: str
     name: str
     action: str
     """`created`, `changed`, `dropped`, `unchanged` or `not in the files`."""
     change: int | None
-    """The class of a change."""
+    """Class of the change."""
     meaning: str
     parts: tuple[ChangedPart, ...]
     reads: tuple[str, ...]
     readers: tuple[str, ...]
-    """Who sees it: the streams, tables and queries further down."""
+    """Affected streams, tables and queries downstream."""
     state: str
-    """`kept`, `rewritten` or `built anew`; empty where its query keeps none."""
+    """`kept`, `rewritten` or `built anew`; empty without state."""
     read_again: tuple[str, ...] = ()
-    """The topics that its query reads again, from where it began, to be built anew."""
+    """Topics that a rebuild reads from the query's start offsets."""
     obstacle: str | None = None
-    """Of a change that would need that, why it cannot be carried out."""
+    """Why a required rebuild is impossible."""
     records: int | None = None
-    """About how many that are; None where Kafka was not asked."""
+    """Approximate number of records; None without Kafka."""
     bytes: int | None = None
-    """Of their keys and values, by those that the query has read so far."""
+    """Estimated from the records the query has read."""
     seconds: int | None = None
-    """About how long that takes, by how fast such a query has last caught up."""
+    """Estimated from the last catch-up of such a query."""
     lost: tuple[str, ...] = ()
-    """What it began with and the log has no more: that part only the state knows."""
+    """Deleted records whose results are only in the state."""
 
 
 _SAID_IF_KNOWN = ("read_again", "obstacle", "records", "bytes", "seconds", "lost")
 _NAMES = frozenset(each.name for each in fields(PlannedChange))
-"""A later server may say more."""
+"""A newer server may send further fields."""
 
 
 @dataclass(frozen=True)
 class ChangePlan:
-    """All that files say, beside all that runs."""
+    """Comparison of files with the running pipeline."""
 
     items: tuple[PlannedChange, ...]
     errors: tuple[StreamSQLError, ...]
-    """Of statements that cannot be run as they are."""
+    """Errors of invalid statements."""
     _items: tuple[Item, ...] = field(default=(), repr=False)
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
-        """What is not as it is to be."""
         still = (Action.NONE.value, Action.KEEP.value)
         return tuple(item for item in self.items if item.action not in still)
 
     @property
     def exit_code(self) -> int:
-        """0: nothing to do; 2: changes; 1: errors, or a change that is refused."""
+        """0: no changes; 2: changes; 1: errors or rejected changes."""
         if self.errors or any(item.change == REFUSED for item in self.items):
             return 1
         return 2 if self.changes else 0
 
     def measured(self, measure: Callable[[Item], Reading | None]) -> ChangePlan:
-        """With what is read again, as `measure` tells it."""
+        """With the result of `measure` for topics to be read again."""
         found = {
             item.name: reading
             for item in self._items
@@ -132,7 +131,7 @@ class ChangePlan:
         return replace(self, items=tuple(items))
 
     def with_readings_of(self, other: ChangePlan) -> ChangePlan:
-        """With what the other one of the same files knows of what is read again."""
+        """With the measurements of another plan for the same files."""
         known = {(item.kind, item.name): item for item in other.items}
         items = (
             replace(item, records=of.records, bytes=of.bytes, seconds=of.seconds, lost=of.lost)
@@ -143,14 +142,13 @@ class ChangePlan:
         return replace(self, items=tuple(items))
 
     def to_json(self) -> dict[str, Any]:
-        """What `streamsql plan --json` prints."""
+        """Output of `streamsql plan --json`."""
         errors = [{"message": e.message, "text": str(e)} for e in self.errors]
         changes = [_content(item) for item in self.items]
         return {"changes": changes, "errors": errors, "exit_code": self.exit_code}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> ChangePlan:
-        """The same again, but for where the errors are."""
         items = (
             PlannedChange(
                 **{
@@ -168,13 +166,13 @@ class ChangePlan:
         return ChangePlan(tuple(items), tuple(errors))
 
     def check_applicable(self) -> None:
-        """The UnsupportedError of the first change that is not carried out, where that is known:
-        not of a plan that a server has made."""
+        """Raises the UnsupportedError of the first unsupported change, if known: a server's plan
+        does not contain it."""
         check_steps(self._items)
 
 
 def _content(item: PlannedChange) -> dict[str, Any]:
-    """As JSON, without what says nothing: earlier clients do not know all of it."""
+    """As JSON without empty fields, which earlier clients may not know."""
     content = asdict(item)
     return {name: value for name, value in content.items() if value or name not in _SAID_IF_KNOWN}
 
@@ -182,14 +180,14 @@ def _content(item: PlannedChange) -> dict[str, Any]:
 def plan_of_log(
     config: EngineConfig, texts: Sequence[NamedText], variables: Mapping[str, str], prune: bool
 ) -> ChangePlan:
-    """Against what the statement log of an engine holds, beside one that runs."""
+    """Compares with the statement log of an engine, which may be running."""
     running = running_of_log(entries_of_engine(config))
     return _plan(texts, {**running.properties, **config.properties}, variables, running, prune)
 
 
 def undo_plan_of_log(config: EngineConfig) -> ChangePlan:
-    """What would take back what was applied last; CatalogError where nothing was, UnsupportedError
-    where more was defined since."""
+    """Changes that an undo would make; CatalogError if nothing was applied, UnsupportedError if
+    other definitions followed."""
     entries = entries_of_engine(config)
     secrets = secrets_of(config.properties)
     return _plan([before_last_apply(entries)], secrets, {}, running_of_log(entries), True)
@@ -203,7 +201,7 @@ def plan_of_server(
     variables: Mapping[str, str],
     prune: bool,
 ) -> ChangePlan:
-    """Against what a server says it has."""
+    """Compares with a server's catalog."""
     return _plan(texts, properties, variables, running_of_server(catalog, queries), prune)
 
 
@@ -229,7 +227,7 @@ def plan_of_running(
     prune: bool,
     partial: bool = False,
 ) -> ChangePlan:
-    """Against what runs; `session` and `partial` as read_wanted has them."""
+    """Compares with the running pipeline; `session` and `partial` as in read_wanted."""
     wanted = read_wanted(texts, session, schemas, running, partial=partial)
     items = tuple(differences(wanted, running, prune=prune))
     shown = (
@@ -240,7 +238,7 @@ def plan_of_running(
 
 
 def _seen_by(item: Item, catalog: Catalog) -> list[str]:
-    """Who sees what becomes of it. What an INSERT query writes to sees it first."""
+    """Objects that see the change; for an INSERT query, its target first."""
     if item.kind != "QUERY":
         return _readers(item.name, catalog)
     planned = item.definitions[0].planned if item.definitions else None
@@ -250,7 +248,7 @@ def _seen_by(item: Item, catalog: Catalog) -> list[str]:
 
 
 def _readers(source: str, catalog: Catalog) -> list[str]:
-    """Names of all that stands further down: what queries write, and views."""
+    """Names of all downstream objects: query results and views."""
     found: dict[str, None] = {}
     todo = [source]
     while todo:

@@ -1,7 +1,6 @@
-"""Statements checked without running them: parsed, and planned against what those before define.
-
-Needs neither Kafka nor Spark; of a schema registry only what the statements ask it.
-"""
+"""Checks statements without running them: each is parsed, and planned against the definitions
+before it. Needs no Kafka and no Spark; a schema registry is asked only for schemas of the
+statements."""
 
 from __future__ import annotations
 
@@ -41,26 +40,25 @@ __all__ = ["Checked", "NamedText", "check", "check_against", "check_fits", "chec
 _WARNING = QueryStatementPlan | ForeignProperty | OtherPlan
 
 ReadFile = Callable[[str], str]
-"""The text of a file; raises ExternalError where it cannot be read."""
+"""Reads a file; raises ExternalError on failure."""
 
 
 @dataclass
 class Checked:
-    """What a check found; each error with the text it points into."""
+    """Result of a check; each error with its text."""
 
     statements: int = 0
     errors: list[tuple[StreamSQLError, NamedText]] = field(default_factory=list)
     warnings: list[tuple[str, Span | None, NamedText]] = field(default_factory=list)
-    """What is said of statements that are right, and where they stand."""
+    """Warnings about valid statements, with positions."""
     skipped: int = 0
-    """Statements about something whose definition is wrong: they would only repeat its error."""
+    """Statements about invalid definitions, whose errors would be consequences."""
 
 
 def check(
     text: NamedText, variables: Mapping[str, str], properties: Mapping[str, str], read: ReadFile
 ) -> Checked:
-    """Plan every statement against what the statements before it define; `read` is for RUN
-    SCRIPT."""
+    """Plans every statement against the definitions before it; `read` is for RUN SCRIPT."""
     checker = _Checker(variables, properties, read)
     checker.text(text)
     return checker.found
@@ -69,8 +67,8 @@ def check(
 def check_against(
     sql: str, session: Session, catalog: Catalog, schemas: SchemaLookup
 ) -> list[StreamSQLError]:
-    """As `check`, where the statements are to be run in a session after all that there is; no
-    registry is asked but by `schemas`, whatever the text says, and no file is read."""
+    """As `check`, for statements that run in a session of an existing catalog. Uses no registry
+    except `schemas`, and reads no files."""
     checker = _Checker(session.variables, session.properties, _no_file)
     checker.catalog, checker.schemas = catalog.copy(), schemas
     checker.text(NamedText("", sql))
@@ -82,7 +80,7 @@ def _no_file(path: str) -> str:
 
 
 def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> None:
-    """Raise the error of the first statement that does not fit what is there already."""
+    """Raises the error of the first statement that does not fit the existing catalog."""
     catalog, properties = catalog.copy(), dict(properties)
     for statement in parse_each(sql, {}):
         if isinstance(statement, ParseError):
@@ -93,8 +91,8 @@ def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> Non
 
 
 def check_queries_file(text: NamedText, variables: Mapping[str, str]) -> None:
-    """Raise the first error that can be seen, without an engine, in what is to be run without
-    interactive statements: a statement that is none, or that has no place there."""
+    """Raises the first error of a queries file that can be detected without an engine: an invalid
+    statement, or one that is not allowed there."""
     from streamsql.statements.files.lines import read_lines
 
     session = Session(variables={name.upper(): value for name, value in variables.items()})
@@ -108,7 +106,7 @@ class _Checker:
         self.found = Checked()
         self.catalog = Catalog()
         self.schemas: SchemaLookup | None = None
-        """The registry that is asked, if not the one that caller or text name."""
+        """The registry to use, unless the caller or the text names one."""
         self._variables = dict(variables)
         self._properties = dict(properties)
         self._read = read
@@ -157,7 +155,7 @@ class _Checker:
                     self.found.warnings.append(place)
 
     def _schemas(self) -> SchemaLookup | None:
-        """The registry that the caller or the text names; without one none is asked."""
+        """The registry that the caller or the text names, or none."""
         if self.schemas is not None:
             return self.schemas
         client = RegistryClient.of(self._properties)
@@ -171,7 +169,6 @@ class _Checker:
 
 
 def _set(planned: Planned, properties: dict[str, str]) -> None:
-    """What SET and UNSET do."""
     if isinstance(planned, PropertyPlan) and planned.value is not None:
         properties[planned.name] = planned.value
     elif isinstance(planned, PropertyPlan):
@@ -184,7 +181,7 @@ def _placed(error: StreamSQLError, statement: Statement) -> StreamSQLError:
 
 
 def _defined_by(statement: Statement) -> set[str]:
-    """The names that a statement would have brought into being."""
+    """The names that a statement would define."""
     match statement:
         case CreateSource() | CreateAsSelect() | CreateType() | CreateSink():
             return {statement.name}
@@ -192,7 +189,7 @@ def _defined_by(statement: Statement) -> set[str]:
 
 
 def _defined_by_text(sql: str, error: StreamSQLError) -> set[str]:
-    """The same for a statement that could not be parsed, by its first words."""
+    """The same for an invalid statement, by its first words."""
     start = error.span.start if error.span else len(sql)
     words = [w for w in sql[:start].rpartition(";")[2].upper().replace("(", " ").split() if w]
     for word in ("STREAM", "TABLE", "TYPE"):

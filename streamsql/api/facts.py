@@ -1,7 +1,5 @@
-"""What an engine tells of itself as data: of streams and tables, views, queries and functions.
-
-For those who show it in another form than the shell's, and know nothing of catalogs and plans.
-"""
+"""Facts about streams, tables, views, queries and functions as data, for clients that do not know
+catalogs and plans."""
 
 from __future__ import annotations
 
@@ -14,44 +12,44 @@ from streamsql.status import QueryInfo, QueryMetrics
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """A stream or a table. `statement` is the SQL that made it."""
+    """A stream or a table. `statement` is the SQL that created it."""
 
     name: str
     kind: Kind
     schema: Schema
     topic: str
     key_format: str | None
-    """None where it has no key."""
+    """None without key."""
     value_format: str
     window: str | None
-    """The type of the window in its key."""
+    """Window type of its key."""
     timestamp: str | None
-    """The column that gives the time of a row, if one does."""
+    """Column of the event time, if any."""
     statement: str
     partitions: int | None
     replicas: int | None
     created_by: str | None
-    """The id of the query that fills it, where one statement made both."""
+    """Id of the query that one statement created with it."""
     readers: tuple[str, ...]
-    """Ids of the queries that read it."""
+    """Ids of its reader queries."""
     writers: tuple[str, ...]
     viewers: tuple[str, ...]
-    """Names of the views that read it."""
+    """Names of views that read it."""
     built_in: bool
-    """Whether it is there from the start of any engine."""
+    """Whether every engine has it from the start."""
     comment: str | None = None
     constraints: tuple[Constraint, ...] = ()
-    """What its records must meet, in the order in which they are looked at."""
+    """Constraints, in order of evaluation."""
     looked_up: str | None = None
-    """Where the rows of a table are that is looked up outside of Kafka: its file or folder, or its
-    database's URL. Its topic has no name."""
+    """Location of a lookup table: its file or folder, or its database's URL. Its topic has no
+    name."""
     looked_up_table: str | None = None
-    """What it is called in that database."""
+    """Name of the table in that database."""
 
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """A view, and the names of the sources and views that it reads."""
+    """A view, and the names of its sources and views."""
 
     name: str
     reads: tuple[str, ...]
@@ -60,51 +58,51 @@ class ViewFacts:
 
 @dataclass(frozen=True)
 class PlanFacts:
-    """How a query is run: its columns, what it reads and, of a persistent one, writes."""
+    """How a query runs: its columns, its sources and, for a persistent query, its sink."""
 
     schema: Schema
     reads: tuple[str, ...]
     sink: str | None
     window: str | None
-    """The type of the window that its rows are grouped by."""
+    """Window type of its groups."""
 
 
 @dataclass(frozen=True)
 class QueryFacts:
-    """A query with all that it was made of. `properties` are the session's at the time."""
+    """A query and its definition. `properties` are the session's at creation."""
 
     info: QueryInfo
     plan: PlanFacts
     explanation: str
-    """What EXPLAIN says of it."""
+    """Output of EXPLAIN."""
     properties: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class ColumnOrigin:
-    """A column of a stream or table that another one comes from; how, in OpenLineage's words."""
+    """A source column of another column, with the kind of dependency in OpenLineage's terms."""
 
     source: str
     column: str
     direct: bool
-    """Whether its value goes into the other one; else it decides about that."""
+    """Whether it determines the value, rather than which rows exist."""
     transformation: str
 
 
 @dataclass(frozen=True)
 class LineageFacts:
-    """What a persistent query reads, by name, what it writes, and which columns come from which."""
+    """Sources and sink of a persistent query by name, and its column lineage."""
 
     reads: tuple[str, ...]
     sink: str
     columns: Mapping[str, tuple[ColumnOrigin, ...]]
     rows: tuple[ColumnOrigin, ...]
-    """What decides which rows there are."""
+    """Columns that determine which rows exist."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a query is in one partition; None for what is not known."""
+    """Progress in one partition; None is unknown."""
 
     topic: str
     partition: int
@@ -115,8 +113,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class Read:
-    """How far a query was in a source, over all partitions of its topic: `offset` grows by one with
-    each record that it reads; None for what is not known."""
+    """Progress in a source, over all partitions of its topic: `offset` grows by one per record
+    read; None is unknown."""
 
     source: str
     offset: int | None
@@ -125,33 +123,33 @@ class Read:
 
 @dataclass(frozen=True)
 class QueryFlow:
-    """A persistent query, what it reads, and what it has done; `metrics` None: it has not begun."""
+    """A persistent query, its sources, and its metrics; None before it has started."""
 
     info: QueryInfo
     reads: tuple[Read, ...]
     metrics: QueryMetrics | None
     read_at: float | None
-    """The moment of `reads` and of the lag in `info`, in seconds since 1970; None: not known."""
+    """Time of `reads` and of the lag in `info`, in seconds since 1970; None is unknown."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """All that there is and how records flow through it."""
+    """All objects and the flow of records between them."""
 
     sources: tuple[SourceFacts, ...]
     views: tuple[ViewFacts, ...]
     queries: tuple[QueryFlow, ...]
     ends: Mapping[str, int]
-    """By topic the records that were ever written to it; without those that are not known."""
+    """Number of records ever written, by topic; unknown topics are absent."""
     at: float
-    """When `ends` and the queries' metrics were read, in seconds since 1970."""
+    """Time of `ends` and the metrics, in seconds since 1970."""
     outage: str | None
-    """What is wrong with Kafka just now, if something is."""
+    """The current Kafka outage, if any."""
 
 
 @dataclass(frozen=True)
 class TopicFacts:
-    """What Kafka knows of a topic."""
+    """Kafka's metadata of a topic."""
 
     partitions: int
     replicas: int
@@ -159,7 +157,7 @@ class TopicFacts:
 
 @dataclass(frozen=True)
 class ParameterFacts:
-    """A parameter; `type` in words, such as `MAP<K, V>`."""
+    """A parameter; `type` as text, such as `MAP<K, V>`."""
 
     name: str
     type: str
@@ -168,7 +166,7 @@ class ParameterFacts:
 
 @dataclass(frozen=True)
 class SignatureFacts:
-    """One of the ways to call a function."""
+    """One signature of a function."""
 
     parameters: tuple[ParameterFacts, ...]
     returns: str
@@ -183,5 +181,5 @@ class FunctionFacts:
     category: str
     doc: str
     own: bool
-    """Whether a user has made it."""
+    """Whether a user created it."""
     signatures: tuple[SignatureFacts, ...]

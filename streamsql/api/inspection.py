@@ -1,5 +1,4 @@
-"""What an engine can tell of itself as data (facts.py): for who shows it in another form than the
-shell's."""
+"""Inspection of an engine as data (facts.py)."""
 
 from __future__ import annotations
 
@@ -52,75 +51,71 @@ from streamsql.types import SQLType
 
 
 class Inspection:
-    """Reads the state of an engine. Where Kafka is not there, facts that only it knows are None."""
+    """Reads the state of an engine. Without Kafka, facts that depend on it are None."""
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
 
-    # -- what statements have made -----------------------------------------------------------------
+    # -- catalog
+    # -------------------------------------------------------------------------------------
 
     def sources(self, kind: Kind | None = None) -> list[SourceFacts]:
-        """All streams and tables, or those of a kind, in the order in which they were made."""
+        """All streams and tables, or those of a kind, in order of creation."""
         catalog = self._state.catalog
         sources = catalog.sources.values() if kind is None else catalog.of_kind(kind)
         return [_source(source, catalog) for source in sources]
 
     def source(self, name: str) -> SourceFacts:
-        """A stream or table; CatalogError where there is none of that name."""
+        """Raises CatalogError for an unknown name."""
         catalog = self._state.catalog
         return _source(catalog.get(name), catalog)
 
     def topic_of(self, source: str) -> str | None:
-        """The topic of a stream or table; None where there is none (any more)."""
+        """Topic of a stream or table; None if it does not exist."""
         found = self._state.catalog.sources.get(source)
         return None if found is None or found.lookup else found.topic.name
 
     def views(self) -> list[ViewFacts]:
-        """In the order in which they were made."""
         views = self._state.catalog.views.values()
         return [ViewFacts(v.name, tuple(sorted(v.reads)), v.statement) for v in views]
 
     def view_schema(self, name: str) -> Schema:
-        """The columns of a view; KeyError where there is none of that name."""
+        """Columns of a view; KeyError for an unknown name."""
         catalog = self._state.catalog
         return source_of(catalog.views[name], catalog).schema
 
     def types(self) -> dict[str, SQLType]:
-        """Custom types by their names."""
         return dict(self._state.catalog.types)
 
     def functions(self) -> list[FunctionFacts]:
-        """All functions, those of users too, by their names."""
         found = [*REGISTRY, *functions_of(self._state.catalog)]
         return [_function(f) for f in sorted(found, key=lambda f: f.name)]
 
     def function(self, name: str) -> FunctionFacts:
-        """A function; BindError where there is none of that name, in whatever case."""
         with using(functions_of(self._state.catalog)):
             return _function(REGISTRY.get(name))
 
     @property
     def sequence(self) -> int:
-        """The number of the last statement in the log, 0 if there is none."""
+        """Number of the last statement in the log, or 0."""
         return self._state.log.next_sequence - 1
 
     # -- queries -----------------------------------------------------------------------------------
 
     def infos(self) -> list[QueryInfo]:
-        """Persistent and push queries as they stand."""
+        """Persistent and push queries."""
         return [*self._state.queries.infos(), *self._state.pushes.infos()]
 
     def info(self, query_id: str) -> QueryInfo | None:
-        """A query by its id, in whatever case it is written."""
         wanted = query_id.upper()
         return next((info for info in self.infos() if info.id.upper() == wanted), None)
 
     def is_push(self, query_id: str) -> bool:
-        """Whether an id is one of a push query, be it over by now."""
+        """Whether an id belongs to a push query, including ended ones."""
         return query_id.startswith((f"{TRANSIENT}_", f"{SCALABLE}_"))
 
     def query(self, query_id: str) -> QueryFacts | None:
-        """None where there is no such query, or not any more."""
+        """None if the query does not exist."""
         info = self.info(query_id)
         if info is None:
             return None
@@ -135,8 +130,6 @@ class Inspection:
         return QueryFacts(info, _plan(found), explain(found, running=info), definition.properties)
 
     def lineage(self, query_id: str) -> LineageFacts | None:
-        """What a persistent query is made of; None where there is no such query, or not any
-        more."""
         try:
             plan = self._state.queries.definition(query_id).plan
         except StreamSQLError:
@@ -149,23 +142,23 @@ class Inspection:
         return LineageFacts(plan.reads, plan.root.target.name, columns, _origins(found.influences))
 
     def planned(self, statement: PreparedStatement, session: Session) -> PlanFacts | None:
-        """How the query of a statement would be run, None where it has none."""
+        """How the query of a statement would run; None if it has none."""
         catalog, schemas = self._state.catalog, self._state.schemas()
         planned = plan(statement.node, catalog, session.properties, schemas=schemas)
         return _plan(planned.query) if isinstance(planned, QueryStatementPlan) else None
 
     def columns(self, statement: PreparedStatement, session: Session) -> tuple[Field, ...] | None:
-        """The columns of the answer of a query that is not run; None for another statement."""
+        """Columns of the result of a query; None for another statement."""
         return columns_of(statement, self._state.catalog, session.properties)
 
     def expected_types(
         self, statement: PreparedStatement, marks: Collection[str], session: Session
     ) -> dict[str, SQLType]:
-        """The types that fit where text literals of these contents stand: see placeholders.py."""
+        """Types expected for text literals of these contents: see placeholders.py."""
         return expected_types(statement, marks, self._state.catalog, session.properties)
 
     def progress(self, query_id: str) -> list[Progress]:
-        """How far a persistent query is in each partition that it reads."""
+        """Progress of a persistent query per partition."""
         try:
             topics = self._state.queries.definition(query_id).topics
             seen = self._state.queries.progress(query_id)
@@ -189,8 +182,7 @@ class Inspection:
         return found
 
     def topology(self) -> Topology:
-        """All sources and persistent queries with what they read; asks Kafka for all topics' ends,
-        unless it does not answer just now."""
+        """All sources and persistent queries; reads the ends of all topics if Kafka responds."""
         sources = self.sources()
         outage = self._state.watch.outage
         ends = {} if outage else self._all_ends({s.topic for s in sources if s.looked_up is None})
@@ -209,18 +201,12 @@ class Inspection:
         totals = {topic: sum(partitions.values()) for topic, partitions in ends.items()}
         return Topology(tuple(sources), tuple(self.views()), tuple(flows), totals, at, outage)
 
-    # -- text that is being written ----------------------------------------------------------------
-
     def check(self, sql: str, session: Session) -> list[StreamSQLError]:
-        """What is wrong with statements that are not run, where they are to be run after all that
-        there is."""
+        """Errors of statements, checked against the existing catalog without running them."""
         state = self._state
         return check_against(sql, session, state.catalog, state.schemas())
 
-    # -- Kafka -------------------------------------------------------------------------------------
-
     def topic(self, name: str) -> TopicFacts | None:
-        """What Kafka knows of a topic."""
         client = self._client()
         try:
             found = client.describe(name) if client else None
@@ -243,17 +229,16 @@ class Inspection:
             return {}
 
     def bootstrap_servers(self) -> str | None:
-        """Where the Kafka cluster is reached; None while there is none."""
+        """Bootstrap servers of the cluster; None if there is none."""
         client = self._client()
         return client.bootstrap if client else None
 
     def cluster_id(self) -> str | None:
-        """Of the Kafka cluster."""
         client = self._client()
         return client.cluster_id() if client else None
 
     def kafka_answers(self) -> bool:
-        """Whether Kafka answers now, within two seconds."""
+        """Whether Kafka responds within two seconds."""
         client = self._client()
         return client is not None and client.reachable(2.0)
 

@@ -1,7 +1,5 @@
-"""SQL as text while it is being written: its words, its pieces, and whether it is complete.
-
-A module of its own: whoever reads or colours statements needs no functions and no planner.
-"""
+"""Keywords, tokens and completeness of SQL text. A separate module, since syntax highlighting needs
+no functions and no planner."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ __all__ = [
 
 
 def script_path(sql: str, variables: Mapping[str, str] | None) -> str:
-    """The file that a RUN SCRIPT names; ParseError where the statement is wrong."""
+    """The file of a RUN SCRIPT; ParseError for an invalid statement."""
     statement = parse_one(sql, variables)
     assert isinstance(statement, RunScript)
     return statement.path

@@ -1,4 +1,4 @@
-"""Records written into topics, of files or made up, without an engine."""
+"""Loading files and generated records into topics, without an engine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 Fetched = Callable[[int, int, str], None]
-"""Told of the embedded broker's files: how many are there, of how many, and the last one's name."""
+"""Progress of downloading the embedded broker: files done, files in total, name of the last one."""
 
 
 @contextmanager
@@ -50,11 +50,9 @@ def cluster(
     data: DataDir,
     starting: Callable[[], AbstractContextManager[Fetched]],
 ) -> Iterator[KafkaClient]:
-    """A client for `load` and `generate`; `security` in the words of Kafka's Java client.
-
-    `servers` None: of the data folder's embedded broker, which runs as long as this at least;
-    `starting` is entered while it is started.
-    """
+    """A client for `load` and `generate`; `security` has the property names of Kafka's Java client.
+    `servers` None: the data folder's embedded broker, which runs at least as long; `starting` is
+    entered during its start."""
     if servers is not None:
         with closing(KafkaClient(servers, security=security)) as client:
             yield client

@@ -1,5 +1,5 @@
-"""Of a statement that has not been run: the columns of its answer, and which types fit where a text
-literal stands for a value that only comes later (a parameter)."""
+"""Result columns of a statement without running it, and the expected types of text literals that
+represent parameters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from streamsql.results import Field
 from streamsql.types import SQLType, is_null
 
 _SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Tuple)
-"""What compares or combines values of one type."""
+"""Operators that compare or combine values of one type."""
 
 
 def columns_of(
     statement: PreparedStatement, catalog: Catalog, properties: Mapping[str, str]
 ) -> tuple[Field, ...] | None:
-    """The columns of a query's answer; None for another statement. Raises what is wrong with it."""
+    """Result columns of a query; None for another statement. Raises the statement's error."""
     if not isinstance(statement.node, SelectQuery):
         return None
     planned = plan(statement.node, catalog, properties)
@@ -42,8 +42,8 @@ def expected_types(
     catalog: Catalog,
     properties: Mapping[str, str],
 ) -> dict[str, SQLType]:
-    """By the text of a literal: the type of what it is compared or combined with, of the column
-    that it is inserted into, or that it is cast to. What is not known is left out."""
+    """By the text of a literal: the type of the value it is compared or combined with, of the
+    column it is inserted into, or of its cast. Unknown types are omitted."""
     found: dict[str, SQLType] = {}
     node = statement.node
     if isinstance(node, InsertValues):
@@ -64,7 +64,7 @@ def _inserted(node: InsertValues, marks: Collection[str], catalog: Catalog) -> d
     if source is None:
         return {}
     schema = source.schema
-    # Without names the values are those of all columns that records carry.
+    # Without names, the values are those of all columns of records.
     named = node.columns or tuple(c.name for c in (*schema.key, *schema.value))
     known = {column.name: column.type for column in schema}
     return {
@@ -77,7 +77,6 @@ def _inserted(node: InsertValues, marks: Collection[str], catalog: Catalog) -> d
 
 
 def _queries(node: Any) -> Iterator[Query]:
-    """All queries of a statement, those in others too."""
     if isinstance(node, Query):
         yield node
     if isinstance(node, exp.Expr):
@@ -93,7 +92,6 @@ def _queries(node: Any) -> Iterator[Query]:
 
 
 def _literals(query: Query) -> Iterator[exp.Literal]:
-    """The literals in the clauses of one query itself."""
     single = (query.where, query.having, query.qualify)
     listed = [item for item in query.items if isinstance(item, SelectExpression)]
     clauses = [
@@ -143,7 +141,6 @@ def _type_of(
     catalog: Catalog,
     properties: Mapping[str, str],
 ) -> SQLType | None:
-    """The type of an expression over a query's FROM: that of the column, were it selected alone."""
     asked = Query(
         items=(SelectExpression(expression.copy(), "FOUND"),),
         relation=query.relation,

@@ -1,5 +1,3 @@
-"""Working with an engine from elsewhere: the shell over the network, and Python programs.
-
-`transport` speaks HTTP, `wire*` is the form of what is sent, `remote` looks like an engine, and
-`connection` is what Python programs use, over a remote engine or one in the same process.
-"""
+"""Clients of an engine: the remote shell and Python programs. `transport` speaks HTTP, `wire*` is
+the encoding, `remote` has the interface of an engine, and `connection` is the API of Python
+programs, over a remote or an embedded engine."""

@@ -76,7 +76,7 @@ def _array(t: SQLType | None, values: Sequence[Any]) -> pa.Array:
 
 
 def _inferred(values: Sequence[Any]) -> pa.Array:
-    """Cells of SHOW, whose columns have no types."""
+    """Infers the types of SHOW's cells."""
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

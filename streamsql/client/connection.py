@@ -1,8 +1,5 @@
-"""What Python programs work with: `streamsql.connect()`, to a server or to an engine of their own.
-
-Both kinds of engine look the same; only a connection with an engine of its own starts Kafka, Spark
-and a JVM.
-"""
+"""API of Python programs: `streamsql.connect()`, to a server or to an embedded engine. Both have
+the same interface; only an embedded engine starts Kafka, Spark and a JVM."""
 
 from __future__ import annotations
 
@@ -28,27 +25,24 @@ if TYPE_CHECKING:
 
 
 class AnyEngine(Protocol):
-    """What Engine and RemoteEngine have in common."""
+    """Common interface of Engine and RemoteEngine."""
 
     @property
-    def session(self) -> Session:
-        """The session whose properties and variables statements see, where none is given."""
+    def session(self) -> Session: ...
 
     def start(self) -> None:
         """Begin; returns at once."""
 
     def close(self) -> None:
-        """Let go of all that it holds; nothing can be executed afterwards."""
+        """Releases all resources; nothing can be executed afterwards."""
 
     def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
         fails."""
 
-    def catalog(self) -> Catalog:
-        """What there is now."""
+    def catalog(self) -> Catalog: ...
 
-    def queries(self) -> list[QueryInfo]:
-        """The persistent and push queries that there are."""
+    def queries(self) -> list[QueryInfo]: ...
 
     def inserts(self, target: str) -> RowInserts:
         """A way of inserting rows into a stream or table that asks for its schema once."""
@@ -73,21 +67,21 @@ class Connection:
         return QueryResult(self._run(text, self._engine.session))
 
     def _run(self, text: str, session: Session) -> Iterator[Result]:
-        """Execute, noting what is written."""
+        """Executes and records consistency tokens."""
         for result in self._engine.execute(text, session):
             if isinstance(result, Message):
                 self._note(result.token)
             yield result
 
     def _note(self, token: str | None) -> None:
-        """Queries after this wait for the records that the token stands for."""
+        """Later queries wait for the records of the token."""
         if self._waits and token:
             properties = self._engine.session.properties
             known = properties.get(CONSISTENCY_TOKEN)
             properties[CONSISTENCY_TOKEN] = merged(known, token)
 
     async def sql_async(self, text: str) -> QueryResult:
-        """As `sql`, for programs with an event loop, which goes on meanwhile."""
+        """As `sql`, without blocking the event loop."""
         return await asyncio.to_thread(self.sql, text)
 
     def insert(self, name: str, rows: Iterable[Any]) -> int:
@@ -127,15 +121,14 @@ class Connection:
             raise error.located(name) from None
 
     def catalog(self) -> Catalog:
-        """Streams, tables, views and types as they are known now."""
+        """The cached streams, tables, views and types."""
         return self._engine.catalog()
 
     def queries(self) -> list[QueryInfo]:
-        """The running queries."""
         return list(self._engine.queries())
 
     def close(self) -> None:
-        """Leave the server, where all goes on; or stop the engine of one's own."""
+        """Disconnects from a server, or stops the embedded engine."""
         self._engine.close()
 
     def __enter__(self) -> Connection:

@@ -1,4 +1,4 @@
-"""A result as text and as HTML, for whoever prints it or works in a notebook."""
+"""A result as text and as HTML, for printing and notebooks."""
 
 from __future__ import annotations
 
@@ -17,32 +17,28 @@ class Named(Protocol):
     """A column, of which the name is needed."""
 
     @property
-    def name(self) -> str:
-        """As it is to be shown."""
+    def name(self) -> str: ...
 
 
 class Shown(Protocol):
-    """What is shown of a result; the rows of a push query are not asked for."""
+    """The displayed part of a result; rows of a push query are not fetched."""
 
     @property
     def messages(self) -> Sequence[str]:
-        """What the statements have said, one text each."""
+        """Messages of the statements."""
 
     @property
     def text(self) -> str:
-        """What is to be shown as it is, such as EXPLAIN's answer."""
+        """Preformatted text, such as EXPLAIN's."""
 
     @property
-    def is_push(self) -> bool:
-        """Whether rows go on to come."""
+    def is_push(self) -> bool: ...
 
     @property
-    def columns(self) -> Sequence[Named]:
-        """Of the rows, in their order."""
+    def columns(self) -> Sequence[Named]: ...
 
     @property
-    def rows(self) -> Sequence[Any]:
-        """Those that are there, a sequence of cells each."""
+    def rows(self) -> Sequence[Any]: ...
 
 
 def as_text(result: Shown) -> str:
@@ -61,7 +57,7 @@ def as_text(result: Shown) -> str:
 
 
 def as_html(result: Shown) -> str:
-    """The same as HTML; every text in it is escaped."""
+    """The result as escaped HTML."""
     above = [*result.messages, *result.text.splitlines()]
     if result.is_push:
         above.append("(a push query: iterate it)")

@@ -23,7 +23,7 @@ class Handover(Generic[T]):
         self._abandoned = False
 
     def put(self, item: T) -> bool:
-        """Called by the thread: waits for room; False when nobody will take it."""
+        """Called by the thread: waits for space; False if the consumer has gone."""
         with self._changed:
             while len(self._items) >= self._limit and not self._abandoned:
                 self._changed.wait()
@@ -36,13 +36,12 @@ class Handover(Generic[T]):
         return True
 
     def end(self) -> None:
-        """Called by the thread: there will be no more."""
         with self._changed:
             self._ended = True
         self._tell()
 
     def abandon(self) -> None:
-        """From any thread: nobody takes any more."""
+        """From any thread: the consumer stops."""
         with self._changed:
             self._abandoned = True
             self._changed.notify_all()
@@ -51,11 +50,11 @@ class Handover(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(self._filled.set)
         except RuntimeError:
-            # The loop is closed, and whoever would have taken it has gone with it.
+            # The loop is closed, and so is the consumer.
             self.abandon()
 
     async def take(self, timeout: float | None = None) -> list[T] | None:
-        """All that waits; empty after `timeout` seconds without anything, None at the end."""
+        """All buffered items; empty after `timeout` seconds without any, None at the end."""
         try:
             await asyncio.wait_for(self._filled.wait(), timeout)
         except TimeoutError:

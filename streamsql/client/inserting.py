@@ -26,7 +26,7 @@ BATCH = 500
 """Rows written at a time."""
 
 JSONRow = Mapping[str, Any]
-"""JSON values by column, whose name stands between backticks: letter case counts."""
+"""JSON values by column name in backticks, which preserves case."""
 
 
 def batches(source: Source, rows: Iterable[Any]) -> Iterator[list[JSONRow]]:
@@ -93,7 +93,7 @@ def _cells(name: str, kinds: Mapping[str, SQLType], row: Any) -> dict[str, Any]:
 
 
 def _column(name: str, kinds: Mapping[str, SQLType], given: str) -> str:
-    """The column of that name, in another case if there is none in this one."""
+    """The column of that name, otherwise ignoring case."""
     for candidate in (given, given.upper()):
         if candidate in kinds or candidate == ROWTIME.name:
             return candidate

@@ -53,7 +53,7 @@ class Magic:
         return self._guarded(self._cell, line, cell)
 
     def _guarded(self, work: Any, *arguments: str) -> QueryResult | None:
-        """What goes wrong is shown as the shell shows it, without a stack trace."""
+        """Shows errors like the shell, without a stack trace."""
         try:
             result: QueryResult | None = work(*arguments)
             return result
@@ -102,9 +102,7 @@ class Magic:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            raise ConfigError(
-                "there is no connection", hint="%streamsql http://localhost:8088 connects."
-            )
+            raise ConfigError("not connected", hint="%streamsql http://localhost:8088 connects.")
         return self._connection
 
     def _leave(self) -> None:
@@ -114,7 +112,7 @@ class Magic:
 
 
 def _settled(result: QueryResult, most: int) -> QueryResult:
-    """The result with its rows; a push query ends at so many, or when it is interrupted."""
+    """The result with its rows; a push query ends at the limit, or when it is interrupted."""
     if result.is_push:
         result.fetch(most)
     return result

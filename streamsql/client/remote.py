@@ -1,8 +1,6 @@
-"""A server as if it were an engine here: `execute`, `catalog`, `queries`, `startup`, `session`.
-
-Statements are sent as text; what they give comes back line by line. Only RUN SCRIPT is seen to
-here, since its file is on this side. What is SET and DEFINEd is kept here, and sent with each text.
-"""
+"""A server with the interface of an engine: `execute`, `catalog`, `queries`, `startup`, `session`.
+Statements are sent as text, and results return line by line. RUN SCRIPT is executed locally, since
+its file is local. SET and DEFINE are stored locally and sent with each text."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
 
 if TYPE_CHECKING:
-    # What these need of the language is loaded with the first statement.
+    # Language data is loaded with the first statement.
     from streamsql.api.catalogs import Catalog
     from streamsql.client.remote_changes import RemoteChanges
     from streamsql.client.scripts import Piece
@@ -39,7 +37,8 @@ class RemoteEngine:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Reach the server; ExternalError where there is none, ConfigError where it refuses."""
+        """Connects to the server; ExternalError without one, ConfigError if it rejects the
+        login."""
         try:
             self._watch.look()
         except BaseException:
@@ -48,7 +47,6 @@ class RemoteEngine:
         self._open = True
 
     def close(self) -> None:
-        """Leave the server; what runs there goes on."""
         self._open = False
         self._watch.close()
         self._transport.close()
@@ -60,11 +58,10 @@ class RemoteEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------
 
     @property
     def version(self) -> str:
-        """The server's."""
         return self._watch.version
 
     def startup(self) -> StartupStatus:
@@ -105,7 +102,6 @@ class RemoteEngine:
 
     @property
     def changes(self) -> RemoteChanges:
-        """Files that say what is to run, as Engine.changes has them."""
         if not self._open:
             raise ConfigError("the connection is closed")
         from streamsql.client.remote_changes import RemoteChanges

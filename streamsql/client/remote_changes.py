@@ -20,7 +20,7 @@ _LEFT = {"fromWhatIsLeft": True}
 
 
 class RemoteChanges:
-    """What Engine.changes is, of a server."""
+    """Engine.changes of a server."""
 
     def __init__(self, transport: Transport, session: Session) -> None:
         self._transport = transport
@@ -33,7 +33,6 @@ class RemoteChanges:
         *,
         prune: bool = False,
     ) -> ChangePlan:
-        """What `apply` would change, without changing it."""
         return self._plan(self._files(texts, variables or {}, prune))
 
     def apply(
@@ -44,7 +43,7 @@ class RemoteChanges:
         prune: bool = False,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Have what runs become what files say, all of it at once: what was done."""
+        """Applies the files atomically; returns messages."""
         files = self._files(texts, variables or {}, prune)
         return self._apply(files | _LEFT if from_what_is_left else files)
 
@@ -56,24 +55,22 @@ class RemoteChanges:
         prune: bool = False,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Build what `apply` would build anew, and leave it beside what runs: where it is."""
+        """Builds the rebuilds of `apply` without switching; returns their locations."""
         files = self._files(texts, variables or {}, prune) | {"stage": True}
         return self._apply(files | _LEFT if from_what_is_left else files)
 
     def promote(self) -> list[Result]:
-        """Have what is staged be what runs: what was done."""
+        """Switches to the staged change; returns messages."""
         return self._apply({"promote": True})
 
     def discard(self) -> list[Result]:
-        """Give up what is staged."""
         return self._apply({"discard": True})
 
     def plan_undo(self) -> ChangePlan:
-        """What `undo` would change, without changing it."""
         return self._plan(_UNDO)
 
     def undo(self, *, from_what_is_left: bool = False) -> list[Result]:
-        """Take back what was applied last, by whomever: what was done."""
+        """Reverts the last applied set of any user; returns messages."""
         return self._apply(_UNDO | _LEFT if from_what_is_left else _UNDO)
 
     def _files(

@@ -23,10 +23,8 @@ class RemoteInserts:
         self.token: str | None = None
 
     def write(self, rows: Sequence[JSONRow]) -> list[StreamSQLError | None]:
-        """Write rows; None for each that Kafka has acknowledged, else what is wrong with it.
-
-        ExternalError where the server is lost: then nothing is known of any of them.
-        """
+        """Writes rows; returns the error of each, None if Kafka acknowledged it. After an
+        ExternalError the outcome of all rows is unknown."""
         self.token = None
         answer = self._transport.post_lines(PATH, [self._head, *rows])
         try:

@@ -1,4 +1,5 @@
-"""What a text of statements gave, for Python programs: rows, Arrow tables, or rows that go on."""
+"""The result of a text of statements for Python programs: rows, Arrow tables, or continuous
+rows."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class QueryResult:
         self.columns: tuple[Field, ...] = ()
         """Names and SQL types of the rows' cells; a type is None where SHOW has no types."""
         self.messages: list[str] = []
-        """What the statements had to say, warnings too."""
+        """Messages of the statements, including warnings."""
         self.query_id: str | None = None
         self.text = ""
         """Of EXPLAIN and DESCRIBE FUNCTION, which have no rows."""
@@ -60,7 +61,6 @@ class QueryResult:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
         return tuple(field.name for field in self.columns)
 
     @property
@@ -79,10 +79,8 @@ class QueryResult:
         return self._rows
 
     def fetch(self, count: int) -> list[Row]:
-        """The first rows, at most `count`; a push query ends, and these are its `rows` then.
-
-        An interrupt (Ctrl-C) while rows are awaited ends the query too, with the rows that came.
-        """
+        """The first rows, at most `count`; ends a push query, whose `rows` they are. An interrupt
+        (Ctrl-C) also ends it, with the rows received so far."""
         if self._stream is None:
             return self._rows[:count]
         rows: list[Row] = []
@@ -136,7 +134,7 @@ class QueryResult:
         self._finish()
 
     def _finish(self) -> None:
-        """Let go of what the query holds, unless another thread is reading it."""
+        """Releases the resources of the query, unless another thread is reading it."""
         stream, self._stream = self._stream, None
         rows = stream.rows if isinstance(stream, RowStream) else stream and stream.lines
         for generator in (rows, self._results):
@@ -148,7 +146,7 @@ class QueryResult:
     # -- reading ---------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Run statements up to one whose rows go on, or to the end."""
+        """Runs statements up to one with continuous rows, or to the end."""
         for result in self._results:
             match result:
                 case Message() | Warning():
@@ -197,7 +195,7 @@ class QueryResult:
             else:
                 yield from self._named(Cells((line,)) for line in stream.lines)
         except BaseException:
-            # Also where whoever iterates has seen enough.
+            # Also when the consumer stops iterating.
             self.cancel()
             self._finish()
             raise

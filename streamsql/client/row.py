@@ -1,4 +1,4 @@
-"""A row as Python programs have it: a tuple whose cells can be asked for by name too."""
+"""A row: a tuple with named cells."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ _OF_TUPLES = ("count", "index")
 
 
 class Row(tuple[Any, ...]):
-    """`row[0]`, `row["TOTAL"]`, `row.TOTAL` and `row.total` are the same cell.
-
-    A name in the wrong case is found if there is none in the right one. Of columns with the same
-    name, the first is found. Rows of a result share a class of their own: see `row_type`.
-    """
+    """`row[0]`, `row["TOTAL"]`, `row.TOTAL` and `row.total` are the same cell. An exact name takes
+    precedence over other cases; of duplicate names, the first column is found. Rows of a result
+    share a class: see `row_type`."""
 
     columns: ClassVar[tuple[str, ...]] = ()
     """The names of the cells, in their order."""
@@ -67,7 +65,7 @@ def row_type(columns: Sequence[str], *, tombstone: bool = False) -> type[Row]:
     places: dict[str, int] = {}
     for place, name in enumerate(columns):
         places.setdefault(name, place)
-    # What a tuple has of its own (count, index) must not hide a column.
+    # Methods of tuple (count, index) must not hide a column.
     hidden = {n: property(itemgetter(places[n.upper()])) for n in _OF_TUPLES if n.upper() in places}
     own = {"columns": tuple(columns), "tombstone": tombstone, "_places": places}
     return type("Row", (Row,), {**hidden, **own})

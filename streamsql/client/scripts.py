@@ -1,8 +1,5 @@
-"""Where a text asks for a script: RUN SCRIPT names a file of the client, not of the server.
-
-Told by the words alone, so that a server newer than the client can be sent statements that the
-client does not know.
-"""
+"""Splits a text at RUN SCRIPT, which names a file of the client. Uses keywords only, so that a
+newer server can receive statements that the client does not know."""
 
 from __future__ import annotations
 
@@ -22,10 +19,8 @@ class Piece:
 
 
 def pieces(sql: str, variables: Mapping[str, str] | None) -> Iterator[Piece]:
-    """The text cut at each RUN SCRIPT. A piece keeps its place: what stands before it is blank.
-
-    `variables` is read when a script's turn has come.
-    """
+    """The text split at each RUN SCRIPT. A piece keeps its position: preceding text is blanked.
+    `variables` are read at the turn of a script."""
     sent = 0
     for text, span in _statements(sql):
         if [word.upper() for word in text.split(None, 2)[:2]] != ["RUN", "SCRIPT"]:
@@ -44,7 +39,7 @@ def _statements(sql: str) -> list[tuple[str, Span]]:
     try:
         return split(sql)
     except ParseError:
-        # The server says what is wrong.
+        # The server reports the error.
         return []
 
 

@@ -35,7 +35,7 @@ _KEPT = 4
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and who asks; `path` is what its own paths are put behind."""
+    """Address and user of a server; `path` is the prefix of its paths."""
 
     scheme: str
     host: str
@@ -125,9 +125,9 @@ class Lines:
             self._transport.keep(self._connection, self._response)
 
     def close(self) -> None:
-        """End the answer, from any thread: the server sees that nobody listens any more."""
+        """Closes the response from any thread, which the server detects."""
         self._closed.set()
-        # Whoever reads holds the response until this wakes them.
+        # A reader holds the response until this wakes it.
         self._connection.abort()
         with contextlib.suppress(OSError, ValueError, AttributeError):
             self._response.close()
@@ -135,7 +135,7 @@ class Lines:
 
 
 class Connection:
-    """One connection, whose socket stays known however the answer ends."""
+    """One connection, whose socket can be closed independently of the response."""
 
     def __init__(self, address: Address) -> None:
         if address.scheme == "https":
@@ -149,7 +149,7 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def connect(self) -> None:
-        """Open the connection; OSError where nobody listens."""
+        """Opens the connection; OSError on failure."""
         self.http.connect()
         self._socket = self.http.sock
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -165,13 +165,12 @@ class Connection:
         return not poll.poll(0)
 
     def abort(self) -> None:
-        """Wake whoever reads, and close."""
+        """Wakes the reader, and closes."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it; what is under way fails."""
         self.http.close()
 
 
@@ -224,7 +223,7 @@ class Transport:
         return self._post(path, headers, body)
 
     def keep(self, connection: Connection, response: http.client.HTTPResponse) -> None:
-        """Take a connection back whose answer has been read to its end."""
+        """Returns a connection to the pool after its response has been read."""
         if response.will_close or not connection.usable:
             connection.close()
             return
@@ -289,7 +288,7 @@ class Transport:
         who = f"the user {self.address.user}" if self.address.user else "requests without a user"
         if status == 401:
             return ConfigError(
-                f"{self.address.url} does not let in {who}",
+                f"{self.address.url} rejected {who}",
                 hint="-u USER names the user; the password is asked for."
                 if self.address.user is None
                 else "The user or the password is wrong.",
@@ -309,7 +308,6 @@ class Transport:
 
 
 def _message(body: bytes) -> str | None:
-    """What an error body says."""
     try:
         message = json.loads(body)["message"]
     except (ValueError, KeyError, TypeError):

@@ -1,8 +1,6 @@
-"""What a server last said of itself, kept fresh in the background while somebody looks at it.
-
-The prompt of a shell asks several times a second; the server is asked every other second, at once
-after a statement, and for the whole catalog only when it has changed.
-"""
+"""The latest status of a server, refreshed in the background while it is displayed. The prompt of a
+shell polls several times a second; the server is polled every other second, after each statement,
+and for the catalog only when it has changed."""
 
 from __future__ import annotations
 
@@ -67,15 +65,14 @@ class Watch:
         return self._catalog
 
     def refresh(self) -> None:
-        """Have the catalog as it is now; raises what keeps it from being asked for."""
+        """Refreshes the catalog; raises the error of the request."""
         self._ask_catalog()
 
     def hurry(self) -> None:
-        """A statement was run: what is known may be wrong."""
+        """Requests a refresh after a statement."""
         self._wake.set()
 
     def close(self) -> None:
-        """Ask no more."""
         self._closed = True
         self._wake.set()
 
@@ -120,11 +117,11 @@ class Watch:
             self._catalog, self._etag = decode_catalog(reply.body), reply.etag
         except (KeyError, TypeError, ValueError, IndexError):
             raise ExternalError(
-                f"{self._transport.address.url} is a server of another version, "
-                "whose catalog cannot be read here"
+                f"{self._transport.address.url} is a server of another version with an "
+                "unreadable catalog"
             ) from None
 
 
 def _lost(error: StreamSQLError) -> StartupStatus:
-    """Shown as a part that has failed; statements are tried all the same."""
+    """Shown as a failed part; statements are still attempted."""
     return StartupStatus((StartupStep("server", StepState.FAILED, error.message),), error)

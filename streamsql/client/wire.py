@@ -33,11 +33,10 @@ from streamsql.values.wire import decoder, encode_cells, encoder
 ALIVE = {"type": "alive"}
 DONE = {"type": "done"}
 ALIVE_SECONDS = 5.0
-"""How long the server is silent at most while a statement is at work."""
+"""Maximum silence of a server while a statement is running."""
 
 
 def to_line(item: object) -> bytes:
-    """One line of JSON, with its end."""
     return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -141,7 +140,6 @@ def decode_fields(columns: Iterable[Sequence[str | None]]) -> tuple[Field, ...]:
 
 
 def decode_schema(columns: Iterable[Sequence[str]]) -> Schema:
-    """The columns of an Answer."""
     found = []
     for name, text, namespace in columns:
         kind = type_of_text(text)
@@ -156,7 +154,6 @@ def row_decoders(fields: Sequence[Field]) -> list[Codec]:
 
 
 def decode_row(codecs: Sequence[Codec], line: Any) -> Row:
-    """A row of an array or of a tombstone."""
     if isinstance(line, dict):
         return Row(tuple(encode_cells(codecs, line["tombstone"])), tombstone=True)
     return Row(tuple(encode_cells(codecs, line)))

@@ -22,7 +22,7 @@ def encode_status(status: StartupStatus, queries: Iterable[QueryInfo]) -> JSON:
 
 
 def decode_status(given: Mapping[str, Any]) -> tuple[StartupStatus, list[QueryInfo]]:
-    """What `encode_status` wrote."""
+    """The inverse of `encode_status`."""
     steps = (
         StartupStep(name, StepState(state), detail, fraction)
         for name, state, detail, fraction in given["steps"]

@@ -1,4 +1,4 @@
-"""Types as they are sent between server and client."""
+"""Encoding of types between server and client."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from streamsql.types import NULL, PRIMITIVES, SQLType, to_sql
 
 
 def type_text(t: SQLType | None) -> str | None:
-    """A type as it is sent."""
     return None if t is None else to_sql(t)
 
 

@@ -1,7 +1,5 @@
-"""A Kafka Connect cluster as its REST API shows it: connectors, their state, and plugins.
-
-Connect itself knows and runs the connectors: nothing of them is kept here.
-"""
+"""Client of Kafka Connect's REST API: connectors, their state, and plugins. The engine keeps no
+state of them."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ CLASS = "connector.class"
 
 @dataclass(frozen=True)
 class Task:
-    """One task; `trace` is the stack trace of one that has failed."""
+    """One task; `trace` is the stack trace of a failed task."""
 
     id: int
     state: str
@@ -40,14 +38,13 @@ class Connector:
 
     @property
     def status(self) -> str:
-        """Its state, with how many of its tasks run."""
         running = sum(task.state == "RUNNING" for task in self.tasks)
         return f"{self.state} ({running}/{len(self.tasks)} tasks RUNNING)"
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A kind of connector that the workers can run."""
+    """A connector plugin that the workers can run."""
 
     class_name: str
     type: str
@@ -55,7 +52,8 @@ class Plugin:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What Connect takes for it: its class in full, or without its package, or shorter."""
+        """Names that Connect accepts for it: the class, with or without its package, or an
+        abbreviation."""
         simple = self.class_name.rpartition(".")[2]
         return self.class_name, simple, simple.removesuffix("Connector")
 
@@ -65,14 +63,14 @@ class Plugin:
 
 
 class ConnectClient:
-    """One cluster. Methods raise ExternalError where it does not answer or fails."""
+    """Client of one cluster. Methods raise ExternalError if it does not respond or fails."""
 
     def __init__(self, url: str, user: str | None = None) -> None:
         self._service = RestService("Kafka Connect", url, user)
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> ConnectClient:
-        """The cluster that the session's properties name; ConfigError where they name none."""
+        """The cluster of the session's properties; ConfigError if they name none."""
         url = get_text(properties, CONNECT_URL)
         if url is None:
             raise ConfigError(
@@ -83,7 +81,6 @@ class ConnectClient:
         return cls(url, get_text(properties, CONNECT_USER))
 
     def connectors(self) -> list[Connector]:
-        """All connectors, by name."""
         found = self._get("list the connectors", "/connectors?expand=status&expand=info")
         return sorted(
             (_connector(entry["info"], entry["status"]) for entry in found.values()),
@@ -91,7 +88,6 @@ class ConnectClient:
         )
 
     def connector(self, name: str) -> Connector:
-        """One connector; CatalogError where there is none of that name."""
         action, path = f"describe the connector {name}", f"/connectors/{quoted(name)}"
         status, info = self._service.request("GET", path)
         if status == 404:
@@ -99,18 +95,17 @@ class ConnectClient:
         info = self._checked(action, status, info)
         status, state = self._service.request("GET", f"{path}/status")
         if status == 404:
-            # The connector is too new, or its worker is just being changed.
+            # The connector is new, or its worker is being reassigned.
             state = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
             return _connector(info, state)
         return _connector(info, self._checked(action, status, state))
 
     def exists(self, name: str) -> bool:
-        """Whether there is a connector of that name; ExternalError where Connect does not
-        answer."""
+        """Raises ExternalError if Connect does not respond."""
         return name in self._get("list the connectors", "/connectors")
 
     def topics(self, name: str) -> list[str]:
-        """The topics that a connector has used; none where the cluster does not keep account."""
+        """Topics that a connector has used; empty if the cluster does not track them."""
         status, answer = self._service.request("GET", f"/connectors/{quoted(name)}/topics")
         if status in (403, 404):
             return []
@@ -118,7 +113,6 @@ class ConnectClient:
         return sorted(str(topic) for topic in used.get(name, {}).get("topics", ()))
 
     def plugins(self) -> list[Plugin]:
-        """The kinds of connectors there are."""
         found = self._get("list the connector plugins", "/connector-plugins")
         return [
             Plugin(str(p["class"]), str(p.get("type", "unknown")), str(p.get("version") or ""))
@@ -126,7 +120,7 @@ class ConnectClient:
         ]
 
     def validate(self, config: Mapping[str, str]) -> None:
-        """ConfigError with everything that Connect has to say against a configuration."""
+        """Raises ConfigError with all of Connect's validation errors."""
         path = f"/connector-plugins/{quoted(config[CLASS])}/config/validate"
         status, answer = self._service.request("PUT", path, dict(config))
         answer = self._checked("validate the connector", status, answer)
@@ -145,8 +139,6 @@ class ConnectClient:
             )
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
-        """Create a connector; CatalogError if there is one of that name, ConfigError if Connect
-        rejects it."""
         body = {"name": name, "config": dict(config)}
         status, answer = self._service.request("POST", "/connectors", body)
         if status == 409 and self.exists(name):
@@ -156,7 +148,6 @@ class ConnectClient:
         self._checked(f"create the connector {name}", status, answer)
 
     def delete(self, name: str) -> None:
-        """Delete a connector; CatalogError where there is none of that name."""
         status, answer = self._service.request("DELETE", f"/connectors/{quoted(name)}")
         if status == 404:
             raise _missing(name)
@@ -171,7 +162,7 @@ class ConnectClient:
             return answer
         raise ExternalError(
             f"cannot {action}: Kafka Connect answered {status}",
-            # 409: the workers are just dividing the connectors among them.
+            # 409: the workers are rebalancing.
             retryable=status == 409 or status >= 500,
             detail=_message(answer),
             hint=f"SET '{CONNECT_USER}' = 'name:password';" if status == 401 else None,
@@ -186,9 +177,9 @@ def _missing(name: str) -> CatalogError:
 
 
 def _message(answer: Any) -> str | None:
-    """What Connect says of an error."""
+    """The message of Connect's error response."""
     message = str(answer.get("message") or "").strip() if isinstance(answer, dict) else ""
-    # The web server below Connect answers with a page.
+    # Connect's web server responds with an HTML page.
     return None if message.startswith("<") else message or None
 
 

@@ -1,7 +1,5 @@
-"""Asks REST services (Kafka Connect): JSON by HTTP, with a name and password.
-
-What an answer means is left to the client of each service.
-"""
+"""JSON client for REST services (Kafka Connect) with basic authentication. Clients interpret the
+responses."""
 
 from __future__ import annotations
 
@@ -18,23 +16,23 @@ from streamsql.errors import ConfigError, ExternalError
 
 TIMEOUT_SECONDS = 15.0
 MAX_BYTES = 16 << 20
-"""The largest answer that is read."""
+"""Size limit of a response."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirected request would take the Authorization header to another host."""
+    """Does not follow redirects, which would send the Authorization header to another host."""
 
     def redirect_request(self, *_: object) -> None:
-        """None: a redirect is an answer like others."""
+        """Returns the redirect as a response."""
 
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
-"""Sends requests to the service itself, and to no proxy of the environment."""
+"""Sends requests directly, ignoring proxies of the environment."""
 
 
 @dataclass(frozen=True)
 class RestService:
-    """One service; `name` is how errors call it: `Kafka Connect`."""
+    """A REST service; `name` is its name in errors: `Kafka Connect`."""
 
     name: str
     url: str
@@ -42,7 +40,7 @@ class RestService:
     """`name:password` for basic authentication."""
 
     def request(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        """Status and content of the answer, whatever it says; ExternalError where none comes."""
+        """Returns status and content of any response; raises ExternalError without one."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url.rstrip("/") + path, data, method=method)
         request.add_header("Accept", "application/json")
@@ -80,7 +78,6 @@ class RestService:
 
 
 def check_service_url(url: str, service: str) -> str:
-    """The URL; ConfigError where it is not one."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigError(f"not the URL of {service}: {url}", hint="It begins with http://")
@@ -88,7 +85,6 @@ def check_service_url(url: str, service: str) -> str:
 
 
 def quoted(part: str) -> str:
-    """A name as one part of a path."""
     return urllib.parse.quote(part, safe="")
 
 

@@ -81,7 +81,7 @@ def make_room(folder: Path) -> None:
 
 
 def _train(spark: SparkSession, bootstrap: str, folder: Path) -> None:
-    """Run the queries as they run: over what is there, and then in real time."""
+    """Runs the queries as in production: over the backlog, and then in real time."""
     client = KafkaClient(bootstrap)
     try:
         for topic in ("e", "w", PROCESSING_LOG_TOPIC):

@@ -39,7 +39,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str) -> Format:
-    """The format of that name, in any case; ConfigError where there is none."""
+    """A format by name, ignoring case; ConfigError if unknown."""
     upper = name.upper()
     found = FORMATS.get(upper)
     if found is not None:

@@ -1,9 +1,7 @@
-"""Avro's bytes as JSON values and back, by their schema: for people to read and tests to compare.
-
-Records are objects with all their fields, maps objects (also those written as lists of key and
-value), BYTES base64, DECIMAL a Decimal, times the integers that they are. fastavro does the work;
-what JSON cannot hold are logical types of ours to it. Queries read and write Avro in the JVM.
-"""
+"""Converts Avro to JSON values and back by schema, for display and tests. Records are objects with
+all fields, maps objects (also those written as lists of key and value), BYTES base64, DECIMAL a
+Decimal, times integers. fastavro does the work; our logical types represent what JSON lacks.
+Queries read and write Avro in the JVM."""
 
 from __future__ import annotations
 
@@ -86,12 +84,13 @@ def _plain(schema: Avro) -> Avro:
     return plain
 
 
-# -- logical types of ours -------------------------------------------------------------------------
+# -- our logical types
+# ------------------------------------------------------------------------------
 
 _ALONE = "streamsql"
-"""Of what can have this type only: a value is made one, if it can be."""
+"""Conversions for types without alternatives."""
 _BRANCH = "streamsql-branch"
-"""Of what is one of several in a union: a value is of the first type that it looks like."""
+"""The branch of a union: a value has the first type it resembles."""
 _ENTRIES = "streamsql-entries"
 """Of a list of key and value, an object in JSON."""
 
@@ -166,7 +165,8 @@ def _to_record(value: JSON, schema: Avro) -> Avro:
 
 
 def _writer(convert: Callable[[JSON, Avro], Avro]) -> Callable[[JSON, Avro], Avro]:
-    """What cannot be converted stays: fastavro refuses it, or takes another type of a union."""
+    """Values that cannot be converted are unchanged: fastavro rejects them, or uses another type of
+    a union."""
 
     def converted(value: JSON, schema: Avro) -> Avro:
         try:

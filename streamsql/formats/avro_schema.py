@@ -38,7 +38,7 @@ from streamsql.types import (
 NAMESPACE = "io.confluent.ksql.avro_schemas"
 VALUE_NAME = f"{NAMESPACE}.KsqlDataSourceSchema"
 MAP_ENTRY = "MapEntry"
-"""What `connect.internal.type` says of the records that make up a map with nullable keys."""
+"""`connect.internal.type` of the records of a map with nullable keys."""
 _CONNECT = "org.apache.kafka.connect.data"
 
 Avro = Any
@@ -251,7 +251,7 @@ class _Types:
 
 
 def _branch(schema: Avro) -> str:
-    """What a branch of a union is called."""
+    """Name of a union's branch."""
     if isinstance(schema, str):
         return schema.rpartition(".")[2]
     return str(schema.get("name", schema["type"])).rpartition(".")[2]

@@ -1,7 +1,5 @@
-"""What a record format is to the planner: its properties and which columns it can hold.
-
-Decoding and encoding of records is done in the JVM by the executor.
-"""
+"""Record formats for the planner: properties and supported columns. The executor decodes and
+encodes records in the JVM."""
 
 from __future__ import annotations
 
@@ -42,8 +40,8 @@ class Format(ABC):
     has_delimiter: ClassVar[bool] = False
     """Whether KEY_DELIMITER and VALUE_DELIMITER apply."""
     wrap_options: ClassVar[frozenset[bool]] = frozenset()
-    """Which values WRAP_SINGLE_VALUE may have: whether a lone value column stands inside a record
-    (true) or is the whole value (false)."""
+    """Allowed values of WRAP_SINGLE_VALUE: whether a single value column is inside a record (true)
+    or the whole value (false)."""
     regroups: ClassVar[bool] = True
     """Whether sources of this value format may be grouped and joined."""
 
@@ -55,13 +53,12 @@ class Format(ABC):
     """Whether an inferred key is one column, whatever its schema."""
 
     written_as: ClassVar[str | None] = None
-    """Of a format whose records are changes of a database's rows, which is only read: what results
-    are written in that would inherit it."""
+    """For read-only CDC formats: the format of results that would inherit it."""
     reads_by_id: ClassVar[bool] = False
     """Whether it is read, though never written, by schemas of a registry."""
 
     remedy: ClassVar[str | None] = None
-    """What to do about columns it cannot hold, where that is not another format."""
+    """Remedy for unsupported columns other than another format."""
 
     @abstractmethod
     def problem(self, columns: Sequence[Column]) -> str | None:
@@ -70,8 +67,8 @@ class Format(ABC):
     def schema_of(
         self, columns: Sequence[Column], options: Mapping[str, str], *, wrapped: bool
     ) -> str:
-        """The text of the schema that records of these columns are written by; `options` are those
-        of FormatSpec. Not wrapped, the only column stands for itself."""
+        """Text of the schema of these columns; `options` are those of FormatSpec. Unwrapped, the
+        only column is the value."""
         raise InternalError(f"{self.name} has no schemas")
 
     def columns_of(
@@ -114,7 +111,7 @@ def columns_text(columns: Sequence[Column]) -> str:
 
 
 def type_problem(name: str, columns: Sequence[Column], supported: set[object]) -> str | None:
-    """The message about the first column whose type constructor is not among those supported."""
+    """The message about the first column with an unsupported type constructor."""
     for column in columns:
         if column.type.this not in supported:
             kind = constructor(column.type)

@@ -1,8 +1,6 @@
-"""Changes of a database's rows as the tools write them that capture them. They are only read.
-
-A table has the columns of the database's table. A stream has a row a change, in columns whose names
-say what they hold.
-"""
+"""Change data capture formats: changes of a database's rows as written by capture tools. Read-only.
+A table has the columns of the database's table. A stream has a row per change, in columns
+identified by name."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ from streamsql.types import (
 
 OP, BEFORE, AFTER, SOURCE, TIME = "OP", "BEFORE", "AFTER", "SOURCE", "TS_MS"
 STREAM_COLUMNS = (OP, BEFORE, AFTER, SOURCE, TIME)
-"""What a stream of changes may have as value columns."""
+"""Value columns of a stream of changes."""
 
 TIMESTAMPS, TIMES, DECIMALS = "timestamp.precision", "time.precision", "decimal.mode"
 UNAVAILABLE = "unavailable.values"
-"""What the codecs call the options that `OPTIONS` lists."""
+"""The codecs' names of the options in `OPTIONS`."""
 _PRECISIONS = ("MILLISECONDS", "MICROSECONDS", "NANOSECONDS")
 OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "TIMESTAMP_PRECISION": (TIMESTAMPS, _PRECISIONS),
@@ -37,17 +35,16 @@ OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "DECIMAL_HANDLING_MODE": (DECIMALS, ("PRECISE", "STRING")),
     "UNAVAILABLE_VALUES": (UNAVAILABLE, ("KEEP", "LOG")),
 }
-"""Properties in WITH by which values are read that no schema describes, or that are not told, and
-their values."""
+"""Properties of WITH for values that no schema describes or that are omitted, and their values."""
 KEPT = "KEEP"
-"""Of UNAVAILABLE: a value that is not told is that of the row before."""
+"""UNAVAILABLE: an omitted value is that of the previous row."""
 PLACEHOLDER = "__debezium_unavailable_value"
-"""What stands for a large value of PostgreSQL's that has not changed, and so is in no log."""
+"""Placeholder of a large PostgreSQL value that is unchanged and therefore not in the log."""
 
 
 def stored_columns(spec: FormatSpec, kind: Kind, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The value columns of a source that hold what a database may store out of line, if such a
-    value is to be kept where it has not changed; else none."""
+    """Value columns of a source that a database may store out of line, if unchanged values are
+    kept; otherwise empty."""
     if kind is not Kind.TABLE or spec.properties.get(UNAVAILABLE) != KEPT:
         return ()
     return tuple(column for column in columns if _may_be_large(column.type))
@@ -58,7 +55,7 @@ def _may_be_large(kind: SQLType) -> bool:
 
 
 class ChangeFormat(Format):
-    """Records that tell what has become of rows."""
+    """Records that describe changes of rows."""
 
     remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
     options: ClassVar[frozenset[str]] = frozenset()
@@ -82,7 +79,7 @@ class ChangeFormat(Format):
 
 
 def _wanted(name: str, kind: SQLType) -> str | None:
-    """What a column should be; None: it is that."""
+    """The expected type of a column; None if it is correct."""
     match name:
         case "OP":
             return None if kind == STRING else "STRING"
@@ -94,7 +91,7 @@ def _wanted(name: str, kind: SQLType) -> str | None:
 
 
 class DebeziumJsonFormat(ChangeFormat):
-    """Debezium's envelope in JSON, with its schema beside it or without."""
+    """Debezium's envelope in JSON, with or without its schema."""
 
     name: ClassVar[str] = "DEBEZIUM_JSON"
     written_as: ClassVar[str | None] = "JSON"

@@ -7,9 +7,9 @@ FULL_NAME = "full_name"
 SCHEMA_ID = "schema_id"
 """The id of a registered schema to write by."""
 NULLABLE = "nullable"
-"""OPTIONAL or WRAPPER: how Protobuf tells null from zero."""
+"""OPTIONAL or WRAPPER: how Protobuf distinguishes null from zero."""
 WRAP = "wrap"
-"""Whether a lone column stands inside a record: true or false."""
+"""Whether a single column is inside a record: true or false."""
 
 WITH_NAMES = {
     FULL_NAME: "SCHEMA_FULL_NAME",

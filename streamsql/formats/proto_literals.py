@@ -19,12 +19,12 @@ _SHORT = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
 def integer(text: str) -> int:
-    """A decimal, hexadecimal (0x) or octal (0) number; ValueError if it is none."""
+    """A decimal, hexadecimal (0x) or octal (0) number; ValueError if invalid."""
     return int(text, 8 if re.fullmatch(r"0[0-7]+", text) else 0)
 
 
 def text_of(tokens: Sequence[str]) -> bytes:
-    """What quoted texts side by side say; ValueError if they are none."""
+    """The value of adjacent quoted texts; ValueError if invalid."""
     if not tokens or any(token[0] not in "\"'" for token in tokens):
         raise ValueError("not a text")
     return b"".join(_ESCAPE.sub(_unescaped, token[1:-1].encode()) for token in tokens)
@@ -42,7 +42,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def default_text(field: FieldDescriptorProto, tokens: Sequence[str]) -> str:
-    """A field's default value as descriptors have it; ValueError if it is none of its type."""
+    """A field's default value in the form of descriptors; ValueError if it does not match the
+    type."""
     if field.type == _F.TYPE_STRING:
         return text_of(tokens).decode()
     if field.type == _F.TYPE_BYTES:
@@ -86,5 +87,5 @@ def escaped(value: bytes) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as a literal, letters beyond ASCII as they are."""
+    """The text as a literal; non-ASCII letters are unchanged."""
     return '"' + "".join(c if ord(c) > 127 else escaped(c.encode()) for c in text) + '"'

@@ -10,7 +10,7 @@ FIELD_META = "confluent.field_meta"
 """The option of a field that says more about its type, such as a DECIMAL's scale."""
 
 FEATURES = "features."
-"""What the names of an edition's options begin with."""
+"""Prefix of an edition's options."""
 
 
 def set_feature(features: FeatureSet, name: str, value: str) -> None:
@@ -26,7 +26,7 @@ def set_feature(features: FeatureSet, name: str, value: str) -> None:
 
 
 def set_option(field: FieldDescriptorProto, name: str, value: list[str]) -> None:
-    """What a field's option says, where anything depends on it; ValueError where it cannot."""
+    """Sets a field's option, if it is relevant; ValueError if invalid."""
     match name:
         case "packed":
             field.options.packed = value == ["true"]

@@ -1,8 +1,6 @@
-"""Reads .proto text as a FileDescriptorProto: proto2, proto3 and edition 2023, no services.
-
-Names of types stay as they are written; whoever links the file resolves them. Options of which
-nothing depends here (services, extensions, most options) are read over.
-"""
+"""Parses .proto text to a FileDescriptorProto: proto2, proto3 and edition 2023, without services.
+Type names are unresolved until the file is linked. Irrelevant options (services, extensions, most
+options) are skipped."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ _LABELS = {
 
 
 def parse_proto(text: str, name: str = "schema.proto") -> FileDescriptorProto:
-    """The file that the text describes; ConfigError names what it stumbles over."""
+    """Parses a file; ConfigError names the unexpected token."""
     return _Parser(text, name).file()
 
 
@@ -190,7 +188,7 @@ class _Parser:
             try:
                 set_feature(self._file.options.features, name, value)
             except ValueError:
-                self._fail(f"{value} is no {name}")
+                self._fail(f"{value} is not a {name}")
         self._skip_statement()
 
     def _package(self) -> None:
@@ -298,7 +296,7 @@ class _Parser:
         self._number(field)
 
     def _number_presence(self, message: DescriptorProto) -> None:
-        """An `optional` field of proto3 stands in a oneof of its own, after all others."""
+        """An `optional` field of proto3 has its own oneof, after all others."""
         taken = {field.name for field in message.field} | {o.name for o in message.oneof_decl}
         for field in message.field:
             if field.proto3_optional:
@@ -360,7 +358,7 @@ class _Parser:
         try:
             set_option(field, name, value)
         except ValueError:
-            self._fail(f"{' '.join(value)} is no {name} of {field.name}")
+            self._fail(f"{' '.join(value)} is not a {name} of {field.name}")
 
 
 def _tokens(text: str) -> list[str]:

@@ -21,7 +21,7 @@ _WORDS = frozenset(
     "enum extend extensions group map message oneof option optional repeated required reserved"
     " stream".split()
 )
-"""What begins something else than a field."""
+"""Keywords that do not begin a field."""
 _NAMES = {number: name for name, number in SCALARS.items()}
 
 
@@ -111,7 +111,7 @@ def _nested(
 def _entry(
     field: FieldDescriptorProto, entries: dict[str, DescriptorProto]
 ) -> DescriptorProto | None:
-    """What a map's field has for a key and a value."""
+    """Message of a map's entries."""
     repeated = field.label == _F.LABEL_REPEATED
     return entries.get(field.type_name.split(".")[-1]) if repeated else None
 
@@ -155,7 +155,7 @@ def _options(field: FieldDescriptorProto) -> str:
 
 
 def _features(features: FeatureSet) -> list[str]:
-    """What an edition's options say: `features.field_presence = IMPLICIT`."""
+    """Options of an edition: `features.field_presence = IMPLICIT`."""
     found = []
     for feature, number in features.ListFields():
         if feature.enum_type is not None:

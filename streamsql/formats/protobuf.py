@@ -1,5 +1,5 @@
-"""PROTOBUF: a message by column names, behind the id of its schema in a registry; PROTOBUF_NOSR:
-the message alone, whose fields are numbered in the order of the columns."""
+"""PROTOBUF: a message by column names, after its schema id; PROTOBUF_NOSR: the message alone, with
+fields numbered in column order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsql.schema import Column
 
 
 class ProtobufNoSrFormat(Format):
-    """Protobuf whose schema follows from the columns."""
+    """Protobuf with a schema derived from the columns."""
 
     name: ClassVar[str] = "PROTOBUF_NOSR"
     wrap_options: ClassVar[frozenset[bool]] = frozenset({True})

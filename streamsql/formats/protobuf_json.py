@@ -50,8 +50,8 @@ _FILE = "schema.proto"
 
 
 def protobuf_to_json(schema: SchemaText, data: bytes, indexes: Sequence[int] = (0,)) -> JSON:
-    """The message of the bytes, a frame left out; `indexes` say where it stands in the schema.
-    ValueError where the bytes are not of it."""
+    """The message of the bytes, without framing; `indexes` are its position in the schema.
+    ValueError for invalid bytes."""
     message = message_class(schema, tuple(indexes))()
     try:
         message.ParseFromString(data)
@@ -68,7 +68,7 @@ def protobuf_from_json(schema: SchemaText, value: JSON, indexes: Sequence[int] =
 
 
 def indexes_of(schema: SchemaText, full_name: str | None) -> tuple[int, ...]:
-    """Where the message of that name stands in the schema; without a name, the first."""
+    """Position of the named message in the schema; without a name, of the first."""
     file = parse_proto(schema.text)
     if full_name is None:
         return (0,)
@@ -85,7 +85,6 @@ def indexes_of(schema: SchemaText, full_name: str | None) -> tuple[int, ...]:
 
 
 def message_class(schema: SchemaText, indexes: tuple[int, ...] = (0,)) -> type[Message]:
-    """The class of messages of a schema, by where it stands in there."""
     references = tuple(schema.references.items())
     return _cached_class(schema.text, references, indexes)
 
@@ -132,7 +131,7 @@ def _in_order_of_imports(
 
 
 def _add(pool: descriptor_pool.DescriptorPool, file: FileDescriptorProto) -> None:
-    """Without the options that only the SQL types come from, whose definition is not at hand."""
+    """Without options that only affect SQL types and whose definition is unavailable."""
     kept = [name for name in file.dependency if name != "confluent/meta.proto"]
     public = [kept.index(file.dependency[i]) for i in file.public_dependency]
     file.ClearField("dependency")
@@ -215,7 +214,7 @@ def _scalar(field: Field, value: Any) -> JSON:
 
 
 def _fill(message: Any, value: JSON) -> None:
-    """Sets the message to what the JSON value says; null leaves it as it is."""
+    """Sets the message from a JSON value; null leaves it unchanged."""
     target: Any = message
     match message.DESCRIPTOR.full_name:
         case "google.protobuf.Timestamp":

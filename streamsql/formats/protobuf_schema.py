@@ -65,7 +65,7 @@ _STANDARD = tuple(
     FileDescriptorProto.FromString(file.DESCRIPTOR.serialized_pb)
     for file in (any_pb2, duration_pb2, field_mask_pb2, struct_pb2)
 )
-"""Files that every schema may import without a reference, besides those of _KNOWN."""
+"""Files that every schema may import without a reference, in addition to _KNOWN."""
 
 _F = FieldDescriptorProto
 _INFERRED: dict[int, SQLType] = {
@@ -104,10 +104,8 @@ def protobuf_schema(
     *,
     map_entries: bool = False,
 ) -> str:
-    """The .proto text; `nullable` is OPTIONAL or WRAPPER where nulls are to be told from zeros.
-
-    `map_entries`: maps are lists of messages `ConnectDefaultNEntry` with key and value.
-    """
+    """The .proto text; `nullable` is OPTIONAL or WRAPPER to distinguish nulls from zeros.
+    `map_entries`: maps are lists of messages `ConnectDefaultNEntry` with key and value."""
     package, _, name = (full_name or DEFAULT_NAME).rpartition(".")
     writer = _Writer(nullable, map_entries)
     body = writer.message(name, [(c.name, c.type) for c in columns])

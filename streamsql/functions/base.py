@@ -32,7 +32,7 @@ ReturnRule = Callable[[tuple[SQLType, ...]], SQLType]
 
 @dataclass(frozen=True)
 class Call:
-    """What a meaning may ask about one call of its function."""
+    """Properties of one call for its implementation."""
 
     arguments: tuple[SQLType, ...]
     result: SQLType
@@ -53,7 +53,7 @@ class Call:
 
 @dataclass(frozen=True)
 class AggregateCall(Call):
-    """The same for an aggregate; `order` is a Column that sorts rows by their arrival."""
+    """The same for an aggregate; `order` is a column that sorts rows by arrival."""
 
     order: SparkColumn
     bounded: Callable[[str, SparkColumn, int, bool], SparkColumn]
@@ -68,12 +68,12 @@ class AggregateCall(Call):
 
 
 Safe = Callable[[Call], bool]
-"""Whether a call of a fallible function can't fail, by what is known of it beforehand."""
+"""Whether a call of a fallible function cannot fail."""
 
 
 Check = Callable[[Sequence[object]], str | None]
-"""What is wrong with the arguments that are constants (None stands for the others), to be said
-behind the function's name; None where nothing is."""
+"""Validates the constant arguments (None for the others); returns the error that follows the
+function's name, or None."""
 
 
 def always(call: Call) -> bool:
@@ -84,7 +84,7 @@ def always(call: Call) -> bool:
 
 @dataclass(frozen=True)
 class Overload:
-    """One signature and what it means."""
+    """A signature and its implementation."""
 
     signature: Signature
     impl: Impl
@@ -142,7 +142,6 @@ class Function:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """Of all overloads, in their order."""
         return tuple(o.signature for o in self.overloads)
 
     @property
@@ -171,14 +170,13 @@ class AggregateFunction(Function):
     real_time: bool = True
     """Whether Spark runs it in Real-Time Mode."""
     filters: bool = False
-    """Whether a BOOLEAN as its last argument says which rows count: it takes NULLs as values, so
-    that it cannot be told of FILTER by them."""
+    """Whether an optional last BOOLEAN argument filters the rows: the aggregate includes NULLs, so
+    FILTER cannot replace values by NULL."""
 
     type: ClassVar[str] = "AGGREGATE"
 
     @property
     def display_name(self) -> str:
-        """As SHOW FUNCTIONS lists it."""
         return self.name
 
 
@@ -198,7 +196,6 @@ def scalar(
     fallible: str | None = None,
     deterministic: bool = True,
 ) -> ScalarFunction:
-    """Declares a scalar function."""
     return ScalarFunction(
         name, doc, category, _flat(overloads), _examples(example), fallible, deterministic
     )
@@ -225,7 +222,6 @@ def table(
     *overloads: Overload | Iterable[Overload],
     example: tuple[str, str] | Examples = (),
 ) -> TableFunction:
-    """Declares a table function."""
     return TableFunction(name, doc, "table", _flat(overloads), _examples(example))
 
 

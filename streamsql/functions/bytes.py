@@ -11,7 +11,7 @@ _ENCODINGS = ("hex", "utf8", "ascii", "base64")
 
 
 def _decoded(F: Any, text: SparkColumn, encoding: SparkColumn) -> SparkColumn:
-    """The bytes that a text stands for; null where it is not written in the encoding."""
+    """The bytes of a text; null if it is not in the encoding."""
     digits = F.regexp_replace(text, r"^0x|^X'(.*)'$", "$1")
     ascii_text = F.regexp_replace(text, r"[^\x00-\x7F]", "?")
     return (
@@ -23,7 +23,6 @@ def _decoded(F: Any, text: SparkColumn, encoding: SparkColumn) -> SparkColumn:
 
 
 def _encoded(F: Any, value: SparkColumn, encoding: SparkColumn) -> SparkColumn:
-    """The text in which bytes are written."""
     ascii_text = F.regexp_replace(F.decode(value, "ISO-8859-1"), r"[^\x00-\x7F]", "\ufffd")
     return (
         F.when(encoding == "hex", F.hex(value))
@@ -101,7 +100,7 @@ BYTES = (
     ),
     scalar(
         "TO_BYTES",
-        "The bytes that a text stands for in hex, utf8, ascii or base64.",
+        "The bytes of a text in hex, utf8, ascii or base64.",
         _CATEGORY,
         overload("text STRING, encoding STRING -> BYTES", _to_bytes),
         fallible=_WRONG_ENCODING,
@@ -117,7 +116,7 @@ BYTES = (
     ),
     scalar(
         "INT_FROM_BYTES",
-        "The INTEGER that 4 bytes hold.",
+        "The INTEGER of 4 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> INT", _int_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,
@@ -125,7 +124,7 @@ BYTES = (
     ),
     scalar(
         "BIGINT_FROM_BYTES",
-        "The BIGINT that 8 bytes hold.",
+        "The BIGINT of 8 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> BIGINT", _bigint_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,
@@ -133,7 +132,7 @@ BYTES = (
     ),
     scalar(
         "DOUBLE_FROM_BYTES",
-        "The DOUBLE that 8 bytes hold.",
+        "The DOUBLE of 8 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> DOUBLE", _double_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,

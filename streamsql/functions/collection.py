@@ -154,21 +154,21 @@ def _entries_type(given: tuple[types.SQLType, ...]) -> types.SQLType:
 COLLECTIONS = (
     scalar(
         "ARRAY_CONTAINS",
-        "Whether an array has an element; of null, FALSE.",
+        "Whether an array contains an element; FALSE for a null array.",
         _CATEGORY,
         overload("array ARRAY<T>, value T -> BOOLEAN", _contains, with_call=True),
         example=("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "TRUE"),
     ),
     scalar(
         "ARRAY_LENGTH",
-        "How many elements an array has.",
+        "The number of elements of an array.",
         _CATEGORY,
         overload("array ARRAY<T> -> INT", lambda F, array: F.array_size(array)),
         example=("ARRAY_LENGTH(ARRAY[1, 2])", "2"),
     ),
     scalar(
         "ARRAY_DISTINCT",
-        "The different elements in the order of their first place.",
+        "The distinct elements in order of their first occurrence.",
         _CATEGORY,
         overload("array ARRAY<T> -> ARRAY<T>", _as_sets("array_distinct"), with_call=True),
         example=("ARRAY_DISTINCT(ARRAY[2, 1, 2])", "[2, 1]"),
@@ -182,14 +182,14 @@ COLLECTIONS = (
     ),
     scalar(
         "ARRAY_CONCAT",
-        "One array behind the other; of an array and null, the array.",
+        "The concatenation of two arrays; null counts as an empty array.",
         _CATEGORY,
         overload("first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", _concat),
         example=("ARRAY_CONCAT(ARRAY[1], ARRAY[2, 1])", "[1, 2, 1]"),
     ),
     scalar(
         "ARRAY_EXCEPT",
-        "The different elements of one array that another one lacks.",
+        "The distinct elements of the first array that are not in the second.",
         _CATEGORY,
         overload(
             "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", _as_sets("array_except"), with_call=True
@@ -198,7 +198,7 @@ COLLECTIONS = (
     ),
     scalar(
         "ARRAY_INTERSECT",
-        "The different elements that both arrays have.",
+        "The distinct elements that are in both arrays.",
         _CATEGORY,
         overload(
             "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>",
@@ -209,7 +209,7 @@ COLLECTIONS = (
     ),
     scalar(
         "ARRAY_UNION",
-        "The different elements of both arrays.",
+        "The distinct elements of both arrays.",
         _CATEGORY,
         overload(
             "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", _as_sets("array_union"), with_call=True
@@ -232,7 +232,7 @@ COLLECTIONS = (
     ),
     scalar(
         "ARRAY_SORT",
-        "The array in order, or with 'DESC' in the reverse; nulls come last.",
+        "The array sorted, or with 'DESC' in descending order; nulls sort last.",
         _CATEGORY,
         overload("array ARRAY<T> -> ARRAY<T>", _sort),
         overload("array ARRAY<T>, direction STRING -> ARRAY<T>", _sort),
@@ -240,7 +240,7 @@ COLLECTIONS = (
     ),
     scalar(
         "ARRAY_JOIN",
-        "The elements as one text with a delimiter between.",
+        "The elements joined to a text with a delimiter.",
         _CATEGORY,
         overload("array ARRAY<T> -> STRING", _join, with_call=True),
         overload("array ARRAY<T>, delimiter STRING -> STRING", _join, with_call=True),
@@ -248,14 +248,14 @@ COLLECTIONS = (
     ),
     scalar(
         "SLICE",
-        "The elements from one place to another, counted from 1, both included.",
+        "The elements from start to end, counted from 1, inclusive.",
         _CATEGORY,
         overload("array ARRAY<T>, first INT, last INT -> ARRAY<T>", _slice),
         example=("SLICE(ARRAY[1, 2, 3, 4], 2, 3)", "[2, 3]"),
     ),
     scalar(
         "GENERATE_SERIES",
-        "The numbers from one to another, both included.",
+        "The numbers from start to end, inclusive.",
         _CATEGORY,
         overload("start INT, end INT -> ARRAY<INT>", _series),
         overload("start INT, end INT, step INT -> ARRAY<INT>", _series),
@@ -266,35 +266,35 @@ COLLECTIONS = (
     ),
     scalar(
         "ENTRIES",
-        "The entries of a map as an array, on request sorted by key.",
+        "The entries of a map as an array, optionally sorted by key.",
         _CATEGORY,
         overload("map MAP<K, V>, sorted BOOLEAN -> ARRAY<K>", _entries, returns=_entries_type),
         example=("ENTRIES(MAP('b' := 1, 'a' := 2), TRUE)", "[{K: 'a', V: 2}, {K: 'b', V: 1}]"),
     ),
     scalar(
         "AS_MAP",
-        "The map of an array's keys to another array's values.",
+        "The map with the keys of one array and the values of another.",
         _CATEGORY,
         overload("keys ARRAY<STRING>, values ARRAY<T> -> MAP<STRING, T>", _as_map),
         example=("AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])", "{'a': 1, 'b': 2}"),
     ),
     scalar(
         "MAP_KEYS",
-        "The keys of a map, in no certain order.",
+        "The keys of a map, in unspecified order.",
         _CATEGORY,
         overload("map MAP<K, V> -> ARRAY<K>", lambda F, map_: F.map_keys(map_)),
         example=("MAP_KEYS(MAP('a' := 1))", "['a']"),
     ),
     scalar(
         "MAP_VALUES",
-        "The values of a map, in no certain order.",
+        "The values of a map, in unspecified order.",
         _CATEGORY,
         overload("map MAP<K, V> -> ARRAY<V>", lambda F, map_: F.map_values(map_)),
         example=("MAP_VALUES(MAP('a' := 1))", "[1]"),
     ),
     scalar(
         "MAP_UNION",
-        "The entries of both maps; of a key that both have the second's.",
+        "The entries of both maps; the second map wins for common keys.",
         _CATEGORY,
         overload("first MAP<K, V>, second MAP<K, V> -> MAP<K, V>", _map_union),
         example=("MAP_UNION(MAP('a' := 1), MAP('a' := 2, 'b' := 3))", "{'a': 2, 'b': 3}"),
@@ -331,7 +331,7 @@ COLLECTIONS = (
     ),
     scalar(
         "REDUCE",
-        "The result of a lambda over a state and each element, beginning with an initial state.",
+        "The result of folding the elements by a lambda, starting from an initial state.",
         _CATEGORY,
         overload("array ARRAY<T>, initial S, reducer (S, T) => S -> S", _reduce),
         overload("map MAP<K, V>, initial S, reducer (S, K, V) => S -> S", _reduce_map),

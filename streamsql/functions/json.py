@@ -19,7 +19,7 @@ def _extract(F: Any, call: Call, text: SparkColumn, path: SparkColumn) -> SparkC
 
 
 def _items(F: Any, text: SparkColumn) -> SparkColumn:
-    """The elements of a JSON array as variants; null if it is none."""
+    """Elements of a JSON array as variants; null for other JSON."""
     return F.try_parse_json(text).try_cast("array<variant>")
 
 
@@ -139,28 +139,28 @@ JSONS = (
     ),
     scalar(
         "JSON_ARRAY_CONTAINS",
-        "Whether a JSON array has an element of that kind and value.",
+        "Whether a JSON array contains an element with the same type and value.",
         _CATEGORY,
         overload("array STRING, value T -> BOOLEAN", _contains, with_call=True),
         example=("JSON_ARRAY_CONTAINS('[1, 2, 3]', 2)", "TRUE"),
     ),
     scalar(
         "JSON_ARRAY_LENGTH",
-        "How many elements a JSON array has; null of anything else.",
+        "The number of elements of a JSON array; null for other JSON.",
         _CATEGORY,
         overload("array STRING -> INT", lambda F, text: F.array_size(_items(F, text))),
         example=("JSON_ARRAY_LENGTH('[1, 2, 3]')", "3"),
     ),
     scalar(
         "JSON_KEYS",
-        "The names of a JSON object's fields; null of anything else.",
+        "The field names of a JSON object; null for other JSON.",
         _CATEGORY,
         overload("object STRING -> ARRAY<STRING>", lambda F, text: F.json_object_keys(text)),
         example=("""JSON_KEYS('{"a": 1, "b": 2}')""", "['a', 'b']"),
     ),
     scalar(
         "JSON_RECORDS",
-        "The fields of a JSON object as a map of JSON texts; null of anything else.",
+        "The fields of a JSON object as a map of JSON texts; null for other JSON.",
         _CATEGORY,
         overload("object STRING -> MAP<STRING, STRING>", _records, with_call=True),
         example=("""JSON_RECORDS('{"a": "x", "b": 2}')""", """{'a': 'x', 'b': '2'}"""),
@@ -175,7 +175,7 @@ JSONS = (
     ),
     scalar(
         "JSON_CONCAT",
-        "JSON objects merged, or arrays one behind the other.",
+        "JSON objects merged, or JSON arrays concatenated.",
         _CATEGORY,
         overload("first STRING, others STRING... -> STRING", _concat, with_call=True),
         fallible=_INVALID,
@@ -183,7 +183,7 @@ JSONS = (
     ),
     scalar(
         "TO_JSON_STRING",
-        "The value as JSON; fields and keys in order.",
+        "The value as JSON, with fields and keys sorted.",
         _CATEGORY,
         overload("value T -> STRING", _to_json, with_call=True),
         example=(

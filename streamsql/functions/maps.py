@@ -1,6 +1,6 @@
-"""Values with MAPs in them as values that Spark compares, hashes and sorts, and back.
+"""Conversion of values with MAPs to values that Spark can compare, hash and sort, and back.
 
-Spark does none of that with maps: their entries, in the order of their keys, stand for them.
+Spark supports none of that for maps, so they are represented by their entries in key order.
 """
 
 from __future__ import annotations

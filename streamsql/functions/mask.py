@@ -31,7 +31,7 @@ def _mask_text(F: Any, text: SparkColumn, masks: tuple[SparkColumn, ...]) -> Spa
 
 
 def _checked(F: Any, call: Call, value: SparkColumn, masks: tuple[SparkColumn, ...]) -> SparkColumn:
-    """A mask is one character, or null to leave characters of that class as they are."""
+    """A mask is one character, or null to keep characters of that class."""
     for mask, constant in zip(masks, call.constants[-4:], strict=False):
         if isinstance(constant, str) and len(constant) == 1:
             continue
@@ -76,35 +76,35 @@ def _overloads(head: str, impl: Any) -> tuple[Overload, ...]:
 MASKS = (
     scalar(
         "MASK",
-        "The text with upper-case letters, lower-case letters, digits and others hidden.",
+        "The text with upper-case letters, lower-case letters, digits and other characters masked.",
         _CATEGORY,
         _overloads("text STRING", _mask),
         example=(("MASK('Ab 12')", "'Xx-nn'"), ("MASK('Ab 12', '*', NULL, '#', NULL)", "'*b ##'")),
     ),
     scalar(
         "MASK_LEFT",
-        "The text with its first n characters hidden.",
+        "The text with its first n characters masked.",
         _CATEGORY,
         _overloads("text STRING, count INT", _part(True, True)),
         example=("MASK_LEFT('Secret1', 3)", "'Xxxret1'"),
     ),
     scalar(
         "MASK_RIGHT",
-        "The text with its last n characters hidden.",
+        "The text with its last n characters masked.",
         _CATEGORY,
         _overloads("text STRING, count INT", _part(False, True)),
         example=("MASK_RIGHT('Secret1', 3)", "'Secrxxn'"),
     ),
     scalar(
         "MASK_KEEP_LEFT",
-        "The text hidden but for its first n characters.",
+        "The text with all characters masked except the first n.",
         _CATEGORY,
         _overloads("text STRING, count INT", _part(True, False)),
         example=("MASK_KEEP_LEFT('Secret1', 3)", "'Secxxxn'"),
     ),
     scalar(
         "MASK_KEEP_RIGHT",
-        "The text hidden but for its last n characters.",
+        "The text with all characters masked except the last n.",
         _CATEGORY,
         _overloads("text STRING, count INT", _part(False, False)),
         example=("MASK_KEEP_RIGHT('Secret1', 3)", "'Xxxxet1'"),

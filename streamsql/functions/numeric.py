@@ -153,7 +153,7 @@ NUMERICS = (
     ),
     scalar(
         "CEIL",
-        "The least whole number that is not below the value.",
+        "The smallest integer that is not less than the value.",
         _CATEGORY,
         each("value {} -> {}", "INT BIGINT", lambda F, value: value, safe=always),
         overload("value DOUBLE -> DOUBLE", _whole("ceil"), safe=always),
@@ -163,7 +163,7 @@ NUMERICS = (
     ),
     scalar(
         "FLOOR",
-        "The greatest whole number that is not above the value.",
+        "The largest integer that is not greater than the value.",
         _CATEGORY,
         each("value {} -> {}", "INT BIGINT", lambda F, value: value, safe=always),
         overload("value DOUBLE -> DOUBLE", _whole("floor"), safe=always),
@@ -173,7 +173,7 @@ NUMERICS = (
     ),
     scalar(
         "ROUND",
-        "The nearest number with so many digits after the point, from half way the greater one.",
+        "The value rounded to a number of decimal places; halves round up.",
         _CATEGORY,
         each("value {} -> BIGINT", "INT BIGINT", _as_bigint, safe=always),
         overload("value DOUBLE -> BIGINT", lambda F, value: F.floor(value + 0.5), safe=always),
@@ -192,7 +192,7 @@ NUMERICS = (
     ),
     scalar(
         "TRUNC",
-        "The value cut after so many digits after the point.",
+        "The value truncated to a number of decimal places.",
         _CATEGORY,
         each("value {} -> BIGINT", "INT BIGINT DOUBLE", _as_bigint),
         overload("value DOUBLE, const places INT -> DOUBLE", _trunc_double, with_call=True),
@@ -255,8 +255,8 @@ NUMERICS = (
     ),
     scalar(
         "WIDTH_BUCKET",
-        "The number of the bucket that a value falls into, of so many from `low` up to but not "
-        "including `high`; 0 below them, one more than there are above them.",
+        "The number of the bucket of a value, of `count` equal buckets from `low` to `high`, "
+        "exclusive; 0 below `low`, `count` + 1 from `high` on.",
         _CATEGORY,
         overload(
             "value DOUBLE, low DOUBLE, high DOUBLE, count INT -> INT",
@@ -282,7 +282,7 @@ NUMERICS = (
     ),
     scalar(
         "GEO_DISTANCE",
-        "The distance of two places on earth, in kilometres or with 'mi' in miles.",
+        "The distance between two points on earth, in kilometres, or in miles with 'mi'.",
         _CATEGORY,
         *(
             overload(

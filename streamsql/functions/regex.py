@@ -1,8 +1,6 @@
-"""Functions with regular expressions, in Java's syntax.
-
-A pattern that is none does not end the query: the call fails. They run in the JVM part, because
-Spark's own end the query then, and take a group's number as a literal only.
-"""
+"""Regular expression functions in Java's syntax. An invalid pattern fails the call, not the query.
+They run in the JVM part, because Spark's own functions would end the query, and accept only literal
+group numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def _split(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
 
 
 def _find(method: str, result: SQLType) -> Any:
-    """No match is no failure; a pattern that is none is."""
+    """A missing match is not a failure; an invalid pattern is."""
 
     def impl(
         F: Any, call: Call, pattern: SparkColumn, text: SparkColumn, *group: SparkColumn
@@ -112,7 +110,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_LIKE",
-        "Whether a pattern matches somewhere in the text; the flag 'i' makes case no matter.",
+        "Whether a pattern matches anywhere in the text; the flag 'i' ignores case.",
         _CATEGORY,
         overload("text STRING, pattern STRING -> BOOLEAN", _like, with_call=True),
         overload(
@@ -122,7 +120,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_EXTRACT",
-        "The first match of a pattern, or a group of it; null if there is none.",
+        "The first match of a pattern, or one of its groups; null without a match.",
         _CATEGORY,
         overload("pattern STRING, text STRING -> STRING", _EXTRACT, with_call=True),
         overload("pattern STRING, text STRING, group INT -> STRING", _EXTRACT, with_call=True),
@@ -130,7 +128,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_EXTRACT_ALL",
-        "All matches of a pattern, or a group of each.",
+        "All matches of a pattern, or one group of each match.",
         _CATEGORY,
         overload("pattern STRING, text STRING -> ARRAY<STRING>", _EXTRACT_ALL, with_call=True),
         overload(

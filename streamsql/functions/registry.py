@@ -28,11 +28,11 @@ class Registry:
         return tuple(self._functions)
 
     def find(self, name: str) -> Function | None:
-        """The function of that name, in any case, also a user's; None where there is none."""
+        """A built-in or user function by name, ignoring case; None if unknown."""
         return self._functions.get(name.upper()) or find_user_function(name.upper())
 
     def get(self, name: str, span: Span | None = None) -> Function:
-        """The function of that name; BindError if there is none."""
+        """The function of that name; BindError if unknown."""
         found = self.find(name)
         if found is None:
             raise BindError(
@@ -44,9 +44,7 @@ class Registry:
         return found
 
     def is_aggregate(self, name: str) -> bool:
-        """Whether the name is that of an aggregate function."""
         return isinstance(self.find(name), AggregateFunction)
 
     def is_table_function(self, name: str) -> bool:
-        """Whether the name is that of a table function."""
         return isinstance(self.find(name), TableFunction)

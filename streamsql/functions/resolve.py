@@ -1,8 +1,6 @@
-"""Which overload of a function a call means, and what is said when there is none.
-
-ksqlDB's rule: the overloads whose types fit exactly, else those that fit after implicit widening;
-of several, those without variadic parameters and with fewer type variables; a tie is ambiguous.
-"""
+"""Overload resolution, and its errors. ksqlDB's rule: overloads with exactly matching types,
+otherwise those that match after implicit widening; of several, those without variadic parameters
+and with fewer type variables; a tie is ambiguous."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from streamsql.functions.signature import ArgumentType, Bindings, LambdaType
 
 @dataclass(frozen=True)
 class Resolution:
-    """The overload that a call means, and what its type variables stand for so far."""
+    """The overload of a call, and the bindings of its type variables so far."""
 
     index: int
     overload: Overload
@@ -27,7 +25,7 @@ class Resolution:
 def resolve(
     function: Function, arguments: Sequence[ArgumentType], span: Span | None = None
 ) -> Resolution:
-    """The overload for arguments of these types; TypeMismatchError if there is none or several."""
+    """The overload for arguments of these types; TypeMismatchError for none or several."""
     for implicit in (False, True):
         fitting = [
             Resolution(index, candidate, bindings)

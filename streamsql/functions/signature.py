@@ -23,12 +23,12 @@ DECIMAL = "DECIMAL"
 UNIT = "INTERVALUNIT"
 
 Bindings = dict[str, SQLType]
-"""What the type variables of a signature stand for in one call."""
+"""Bindings of the type variables of a signature in one call."""
 
 
 @dataclass(frozen=True)
 class LambdaType:
-    """Stands for the type of a lambda argument before its body can be typed."""
+    """Placeholder for the type of a lambda argument before its body can be typed."""
 
     arity: int
 
@@ -50,7 +50,6 @@ class Pattern:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it stands for any type, the same wherever its name stands."""
         return len(self.name) == 1
 
     def __str__(self) -> str:
@@ -63,7 +62,6 @@ class Pattern:
         return f"{name}<{', '.join(map(str, self.inner))}>" if self.inner else name
 
     def variables(self) -> Iterator[str]:
-        """The names of all type variables in it."""
         if self.is_variable:
             yield self.name
         for pattern in self.inner:
@@ -81,7 +79,7 @@ class Parameter:
 
     @property
     def type(self) -> str:
-        """As it is written in signatures; `...` behind a parameter that may be repeated."""
+        """Text in signatures; `...` follows a variadic parameter."""
         return f"{self.pattern}..." if self.variadic else str(self.pattern)
 
     def __str__(self) -> str:
@@ -102,13 +100,13 @@ class Signature:
 
     @property
     def returns(self) -> str:
-        """The type of the result, as it is written."""
+        """The result type as text."""
         return str(self.result)
 
     @property
     def generics(self) -> int:
-        """How many type variables it has: of two that fit, the one with fewer is taken. `D` is
-        none: it stands for the one type DECIMAL."""
+        """Number of type variables: of two matching signatures, the one with fewer wins. `D` is
+        not a variable: it is the type DECIMAL."""
         return len({v for p in self.parameters for v in p.pattern.variables()} - {"D"})
 
     def parameter(self, index: int) -> Parameter:
@@ -216,7 +214,6 @@ _TOKEN = re.compile(r"\s*(\.\.\.|=>|->|[A-Za-z_][A-Za-z0-9_]*|[<>(),])")
 
 
 def parse_signature(text: str) -> Signature:
-    """The signature that a text as above describes."""
     return _SignatureParser(text).signature()
 
 

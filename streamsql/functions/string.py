@@ -8,7 +8,7 @@ from streamsql.functions.base import Call, SparkColumn, each, overload, scalar
 
 _CATEGORY = "string"
 _BLANKS = "".join(map(chr, range(33)))
-"""What Java's String.trim removes."""
+"""Characters that Java's String.trim removes."""
 
 
 def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkColumn) -> Any:
@@ -21,8 +21,8 @@ def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkC
 
 
 def _end(part: str) -> Any:
-    """LEFT or RIGHT: so many characters of one end; with a negative number, all but so many of the
-    other end, as in PostgreSQL."""
+    """LEFT or RIGHT. A negative count is the number of characters to omit at the other end, as in
+    PostgreSQL."""
 
     def impl(F: Any, text: SparkColumn, count: SparkColumn) -> SparkColumn:
         size = F.length(text)
@@ -136,7 +136,7 @@ def _split_to_map(F: Any, text: SparkColumn, entry: SparkColumn, pair: SparkColu
 STRINGS = (
     scalar(
         "CONCAT",
-        "The arguments side by side; nulls are skipped.",
+        "The concatenation of the arguments; nulls are skipped.",
         _CATEGORY,
         overload("inputs STRING... -> STRING", _concat),
         overload("inputs BYTES... -> BYTES", _concat_bytes),
@@ -144,7 +144,7 @@ STRINGS = (
     ),
     scalar(
         "CONCAT_WS",
-        "The arguments side by side with a separator between; nulls are skipped.",
+        "The concatenation of the arguments with a separator; nulls are skipped.",
         _CATEGORY,
         overload("separator STRING, first STRING, others STRING... -> STRING", _concat_ws),
         overload("separator BYTES, first BYTES, others BYTES... -> BYTES", _concat_ws_bytes),
@@ -159,14 +159,14 @@ STRINGS = (
     ),
     scalar(
         "LOWER",
-        "The text in lower case: LCASE by the name it has in databases.",
+        "The text in lower case; a synonym of LCASE.",
         _CATEGORY,
         overload("text STRING -> STRING", lambda F, s: F.lower(s)),
         example=("LOWER('ABC')", "'abc'"),
     ),
     scalar(
         "UPPER",
-        "The text in upper case: UCASE by the name it has in databases.",
+        "The text in upper case; a synonym of UCASE.",
         _CATEGORY,
         overload("text STRING -> STRING", lambda F, s: F.upper(s)),
         example=("UPPER('abc')", "'ABC'"),
@@ -194,14 +194,14 @@ STRINGS = (
     ),
     scalar(
         "LEN",
-        "The length of a text in characters, or of bytes.",
+        "The length of a text in characters, or of BYTES in bytes.",
         _CATEGORY,
         each("value {} -> INT", "STRING BYTES", lambda F, s: F.length(s)),
         example=("LEN('abc')", "3"),
     ),
     scalar(
         "SUBSTRING",
-        "The part from a position on, counted from 1 or backwards from -1.",
+        "The substring from a position, counted from 1, or from the end from -1.",
         _CATEGORY,
         each("value {}, position INT -> {}", "STRING BYTES", _substring),
         each("value {}, position INT, length INT -> {}", "STRING BYTES", _substring),
@@ -210,7 +210,8 @@ STRINGS = (
     *(
         scalar(
             name,
-            f"So many characters at the {end} of a text; a negative number: all but so many.",
+            f"The characters at the {end} of a text; a negative count is the number of characters "
+            "to omit.",
             _CATEGORY,
             overload("text STRING, count INT -> STRING", _end(name)),
             example=((f"{name}('stream', 2)", few), (f"{name}('stream', -2)", many)),
@@ -222,7 +223,7 @@ STRINGS = (
     ),
     scalar(
         "INSTR",
-        "Where a part begins in a text, counted from 1; 0 if nowhere. A negative position searches "
+        "The position of a substring, counted from 1; 0 if not found. A negative position searches "
         "backwards.",
         _CATEGORY,
         overload("text STRING, part STRING -> INT", _instr),
@@ -242,14 +243,14 @@ STRINGS = (
     ),
     scalar(
         "LPAD",
-        "The text filled up on the left, or cut, to a length.",
+        "The text padded on the left, or truncated, to a length.",
         _CATEGORY,
         each("value {}, length INT, padding {} -> {}", "STRING BYTES", _pad("lpad")),
         example=("LPAD('7', 3, '0')", "'007'"),
     ),
     scalar(
         "RPAD",
-        "The text filled up on the right, or cut, to a length.",
+        "The text padded on the right, or truncated, to a length.",
         _CATEGORY,
         each("value {}, length INT, padding {} -> {}", "STRING BYTES", _pad("rpad")),
         example=("RPAD('ab', 4, '.')", "'ab..'"),
@@ -264,7 +265,7 @@ STRINGS = (
     ),
     scalar(
         "SPLIT_TO_MAP",
-        "The entries of a text such as `a:1,b:2` as a map.",
+        "The map of a text such as `a:1,b:2`.",
         _CATEGORY,
         overload(
             "text STRING, entryDelimiter STRING, keyValueDelimiter STRING -> MAP<STRING, STRING>",
@@ -282,14 +283,14 @@ STRINGS = (
     ),
     scalar(
         "ELT",
-        "The n-th of the texts, counted from 1; null if there is none.",
+        "The n-th text, counted from 1, or null.",
         _CATEGORY,
         overload("n INT, texts STRING... -> STRING", lambda F, n, *texts: F.elt(n, *texts)),
         example=("ELT(2, 'a', 'b')", "'b'"),
     ),
     scalar(
         "FIELD",
-        "The place of a text among the others, counted from 1; 0 if it is not there.",
+        "The position of a text among the candidates, counted from 1; 0 if it is not among them.",
         _CATEGORY,
         overload("text STRING, candidates STRING... -> INT", _field),
         example=("FIELD('b', 'a', 'b')", "2"),

@@ -28,13 +28,13 @@ def _cube(F: Any, array: SparkColumn) -> SparkColumn:
 TABLES = (
     table(
         "EXPLODE",
-        "A row per element of an array; none for an empty array or null.",
+        "One row per element of an array; none for an empty array or null.",
         overload("list ARRAY<T> -> T", lambda F, array: array),
         example=("EXPLODE(ARRAY[1, 2])", "[1, 2]"),
     ),
     table(
         "CUBE_EXPLODE",
-        "A row per combination of the array's elements, each kept or replaced by null.",
+        "One row per combination of the elements, each kept or replaced by null.",
         overload("columns ARRAY<T> -> ARRAY<T>", _cube),
         example=("CUBE_EXPLODE(ARRAY[1, 2])", "[[NULL, NULL], [NULL, 2], [1, NULL], [1, 2]]"),
     ),

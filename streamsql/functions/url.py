@@ -36,14 +36,14 @@ def _extract(name: str, what: str, example: str) -> ScalarFunction:
 URLS = (
     scalar(
         "URL_ENCODE_PARAM",
-        "The text as it is written in a parameter of a URL.",
+        "The text encoded as a URL parameter.",
         _CATEGORY,
         overload("text STRING -> STRING", lambda F, text: F.url_encode(text)),
         example=("URL_ENCODE_PARAM('a b&c')", "'a+b%26c'"),
     ),
     scalar(
         "URL_DECODE_PARAM",
-        "The text that a parameter of a URL stands for.",
+        "The decoded text of a URL parameter.",
         _CATEGORY,
         overload("text STRING -> STRING", lambda F, text: F.try_url_decode(text)),
         fallible="not an encoded text",

@@ -76,7 +76,6 @@ def find_user_function(name: str) -> Function | None:
 
 
 def user_function_names() -> tuple[str, ...]:
-    """Of those in use."""
     return tuple(_known.get({}))
 
 
@@ -142,8 +141,8 @@ def _python_name(parameter: str) -> str:
 
 @dataclass(frozen=True)
 class _Python:
-    """What a call means: the Python function over batches of Arrow arrays; `grouped`: over the
-    lists of an array, each a group."""
+    """Implementation of a call: the Python function over batches of Arrow arrays; `grouped`: over
+    the lists of an array, one per group."""
 
     name: str
     parameters: tuple[str, ...]
@@ -159,7 +158,7 @@ class _Python:
 
 
 def check_code(code: str, parameters: list[str]) -> None:
-    """PlanError where the text is none of the three forms; it is not run."""
+    """Raises PlanError if the text has none of the three forms; does not execute it."""
     if _REFERENCE.fullmatch(code.strip()):
         return
     for parameter in parameters:

@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parent
 PACKAGED_JAR = SOURCES / "streamsql-jvm.jar"
 
 _ENVIRONMENT_NOTE = re.compile(r"^Picked up \w+: .*\n", re.MULTILINE)
-"""What every JVM says first where the environment gives it options."""
+"""First output line of a JVM with options in its environment."""
 
 
 def ensure_runtime_jar(progress: Progress | None = None) -> Path:
@@ -90,12 +90,12 @@ def build_jar(
 
 
 def compile_class_path(progress: Progress | None = None) -> list[str]:
-    """What our sources are compiled and run against: the connector's jars and PySpark's."""
+    """Class path of our sources: the connector's jars and PySpark's."""
     return [*map(str, ensure_jars("spark", progress)), str(pyspark_jars_dir() / "*")]
 
 
 def compiler(class_path: Sequence[str], classes: Path) -> list[str]:
-    """The command that compiles into a folder the sources that are to be added to it."""
+    """The command that compiles sources into a folder."""
     java = find_java()
     command = [str(java.javac), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"]
     command += ["-proc:none", "--release", str(MINIMUM_VERSION), "-encoding", "UTF-8"]

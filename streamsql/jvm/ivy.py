@@ -37,10 +37,8 @@ def pyspark_jars_dir() -> Path:
 
 
 def fetch(jars: Sequence[Jar], target: Path, downloaded: Callable[[str], None]) -> None:
-    """Put `jars` below `target`, each as its `path`; `downloaded` hears each artifact's name.
-
-    Honours the user's ivysettings. Raises ExternalError naming the jars that were not to be had.
-    """
+    """Downloads `jars` into `target`, each to its `path`; `downloaded` is called with each
+    artifact's name. Uses the user's ivysettings. ExternalError names unavailable jars."""
     module = target / "ivy.xml"
     module.write_text(_module(jars), encoding="utf-8")
     command = _command(target, module)
@@ -78,7 +76,7 @@ def _module(jars: Sequence[Jar]) -> str:
 def _command(target: Path, module: Path) -> list[str]:
     ivy_jars = sorted(pyspark_jars_dir().glob("ivy-[0-9]*.jar"))
     if not ivy_jars:
-        raise ExternalError(f"there is no ivy jar in {pyspark_jars_dir()}")
+        raise ExternalError(f"no ivy jar in {pyspark_jars_dir()}")
     command = [str(find_java().program), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command += ["-jar", str(ivy_jars[-1])]
     command += ["-settings", str(_settings(target)), "-ivy", str(module)]
@@ -105,7 +103,7 @@ def _settings(target: Path) -> Path:
 
 
 def _failure(missing: Sequence[Jar], log: Sequence[str]) -> ExternalError:
-    # Where one is not to be had, Ivy retrieves none: name those that it complains of.
+    # If one is unavailable, Ivy retrieves none: report those that it names.
     complaints = "\n".join(line for line in log if "not found" in line or "FAILED" in line)
     blamed = [
         jar for jar in missing if f"{jar.organisation}#{jar.artifact};{jar.version}" in complaints

@@ -24,18 +24,15 @@ Progress = Callable[[int, int, str], None]
 
 
 def ensure_jars(group: Group, progress: Progress | None = None) -> list[Path]:
-    """The group's jars as local files, fetched where they are missing.
-
-    `progress` is called only while something is fetched. Raises ExternalError for a jar that
-    cannot be had or whose checksum is wrong.
-    """
+    """The group's jars as local files, downloaded if missing. `progress` is called during downloads
+    only. ExternalError for a jar that is unavailable or has a wrong checksum."""
     return ensure(group, locked_jars(group), cache_dir() / "jars", progress)
 
 
 def ensure(
     name: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
 ) -> list[Path]:
-    """As `ensure_jars`, for any jars and folder; `name` names the marker of what was verified."""
+    """As `ensure_jars`, for any jars and folder; `name` names the marker of verified files."""
     paths = [folder / jar.path for jar in jars]
     marker = folder / f"{name}.verified"
     if not _is_verified(marker, jars, folder):
@@ -86,13 +83,13 @@ def check(jar: Jar, path: Path) -> None:
     raise ExternalError(
         f"wrong checksum of {jar.coordinates}",
         detail=f"Expected SHA-256 {jar.sha256},\nfound {found}.\nThe file was removed.",
-        hint="Run the command again to fetch it anew. If that does not help, the repository "
+        hint="Run the command again to download it again. If that does not help, the repository "
         "or mirror serves another file than the one streamsql was released with.",
     )
 
 
 def _stamp(jars: Sequence[Jar], folder: Path) -> list[list[str | int]]:
-    """What a verified file looks like from outside: enough to notice a change, cheap to read."""
+    """A cheap fingerprint of a verified file to detect changes."""
     stamp: list[list[str | int]] = []
     for jar in jars:
         stat = (folder / jar.path).stat()

@@ -21,8 +21,8 @@ OPTIMIZED_LATE = (
     "-XX:Tier4CompileThreshold=300000",
     "-XX:Tier4BackEdgeThreshold=800000",
 )
-"""The second compiler takes what is called twenty times as often as by default: what each record
-passes, and little of what a start does."""
+"""The second compiler compiles methods after twenty times as many calls as by default: per-record
+code, but little of the startup."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,8 @@ def install_hint() -> str:
 
 
 def find_java() -> Java:
-    """The Java of JAVA_HOME, else of the PATH.
-
-    Raises ExternalError where there is none, ConfigError where it is too old or JAVA_HOME wrong.
-    """
+    """Java of JAVA_HOME, otherwise of the PATH. ExternalError if missing, ConfigError if it is too
+    old or JAVA_HOME is invalid."""
     return _find(os.environ.get("JAVA_HOME") or None, os.environ.get("PATH", ""))
 
 
@@ -71,7 +69,7 @@ def _find(java_home: str | None, path: str) -> Java:
         program = Path(java_home) / "bin" / "java"
         if not program.exists():
             raise ConfigError(
-                f"JAVA_HOME is {java_home}, but there is no bin/java in it",
+                f"JAVA_HOME is {java_home}, but bin/java does not exist in it",
                 hint="Unset JAVA_HOME, or set it to the folder of a JDK 17 or newer.",
             )
     else:

@@ -1,4 +1,4 @@
-"""The lock file: which jars there are besides PySpark's own, each with its size and SHA-256."""
+"""The lock file: jars in addition to PySpark's, with size and SHA-256."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LINE = re.compile(
 
 
 def parse_lock(text: str) -> list[Jar]:
-    """The jars of a lock file; InternalError names the line that is none."""
+    """The jars of a lock file; InternalError names an invalid line."""
     jars = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

@@ -1,7 +1,5 @@
-"""Tells whether a jar of the JVM part was built from given Java sources.
-
-Standard library only: the wheel's build hook loads this file alone, without the package.
-"""
+"""Checks whether a jar of the JVM part was built from given Java sources. Standard library only:
+the wheel's build hook loads this file alone."""
 
 from __future__ import annotations
 

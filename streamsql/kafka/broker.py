@@ -47,7 +47,8 @@ _detached: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class BrokerStatus:
-    """What `streamsql kafka status` tells. `owner` is the process an attached broker lives with."""
+    """Output of `streamsql kafka status`. `owner` is the process whose lifetime an attached broker
+    shares."""
 
     running: bool
     data_dir: Path
@@ -73,7 +74,6 @@ class _Record:
 
     @classmethod
     def read(cls, path: Path) -> _Record | None:
-        """None where there is none that can be read."""
         try:
             found = json.loads(path.read_text("utf-8"))
             return cls(Ports(**found["ports"]), found["pid"], found["attached"], found["owner"])
@@ -105,7 +105,7 @@ class EmbeddedBroker:
 
     @property
     def adopted(self) -> bool:
-        """Whether the broker in use was started by somebody else."""
+        """Whether another process started the broker."""
         return self._bootstrap is not None and self._process is None
 
     def start(self, timeout: float = START_SECONDS) -> str:
@@ -158,7 +158,7 @@ class EmbeddedBroker:
 
 
 def start_detached(data: DataDir, progress: Progress | None = None) -> BrokerStatus:
-    """Start a broker that outlives this process; one that runs already is left as it is."""
+    """Starts a broker that outlives this process, unless one is running."""
     _find_or_spawn(data, attached=False, timeout=START_SECONDS, progress=progress)
     return broker_status(data)
 
@@ -181,7 +181,7 @@ def stop_detached(data: DataDir, timeout: float = STOP_SECONDS) -> bool:
                 hint="It stops with that engine.",
             )
         _terminate(process, timeout)
-        # One that was started here is waited for, or it is told of as one that still runs.
+        # A broker started here is awaited, otherwise it would be reported as running.
         _detached[:] = [started for started in _detached if started.poll() is None]
         return True
 
@@ -210,10 +210,8 @@ def _find_or_spawn(
     progress: Progress | None,
     wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[str, subprocess.Popen[bytes] | None]:
-    """The broker's address, and its process where it was started here.
-
-    A broker that is no longer `wanted` while it starts is killed: ExternalError.
-    """
+    """The broker's address, and its process if it was started here. ExternalError, after killing
+    it, if the broker is no longer `wanted` while it starts."""
     data.create()
     jars = [ensure_runtime_jar(progress), *ensure_jars("kafka", progress)]
     deadline = time.monotonic() + timeout
@@ -243,7 +241,7 @@ def _find_or_spawn(
 
 
 def _check_space(data: DataDir) -> None:
-    """A broker whose disk is full ends as soon as it has come up, and does not say why."""
+    """With a full disk, the broker exits after startup without a reason."""
     if shutil.disk_usage(data.kafka).free < _LEAST_SPACE:
         raise ExternalError(
             f"the embedded broker cannot start: No space left on device for {data.kafka}",
@@ -315,11 +313,8 @@ def _accepts(ports: Ports) -> bool:
 
 
 def _running(data: DataDir) -> psutil.Process | None:
-    """The process of this folder's broker, whoever started it.
-
-    All processes are looked at: the record may be missing, or name a number that by now is
-    another process.
-    """
+    """The process of this folder's broker. Searches all processes: the record may be missing, or
+    its process id reused."""
     for process in psutil.process_iter():
         if _is_running(process, data):
             return process

@@ -1,4 +1,4 @@
-"""What the embedded broker is told: ports, properties, logging and its JVM's options."""
+"""Configuration of the embedded broker: ports, properties, logging and JVM options."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def choose_ports(remembered: Ports | None) -> Ports:
 
 
 _PORTS = range(20_000, 32_768)
-"""Below those that Linux gives to connections: one of them may be taken before Kafka has it."""
+"""Below Linux's ephemeral ports, which another connection could take before Kafka."""
 
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As Kafka binds: connections of last time that linger are no hindrance.
+        # As Kafka binds: lingering connections are ignored.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -125,7 +125,7 @@ def marker(data: DataDir) -> str:
 
 
 def write_config(data: DataDir, ports: Ports) -> Path:
-    """The broker's properties file, written anew for each start."""
+    """The broker's properties file, written at each start."""
     path = data.kafka / "server.properties"
     text = _PROPERTIES.format(
         host=HOST,
@@ -140,7 +140,7 @@ def write_config(data: DataDir, ports: Ports) -> Path:
 
 
 def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool) -> list[str]:
-    """What to run; `attached` makes the process end with its standard input."""
+    """The command line; `attached` makes the process end with its standard input."""
     return [
         str(find_java().program),
         marker(data),

@@ -147,19 +147,19 @@ class KafkaClient:
         return sorted(name for name in found if not name.startswith("__"))
 
     def partitions(self, topic: str) -> int | None:
-        """How many partitions a topic has; None where there is no such topic."""
+        """Number of partitions of a topic; None if it does not exist."""
         found = self._layout(topic)
         return found[0] if found else None
 
     def topic_ids(self, names: Collection[str]) -> dict[str, str]:
-        """What tells each topic from others that had its name; nothing of those that are not."""
+        """Topic ids, which distinguish recreated topics; missing topics are absent."""
         try:
             return topic_ids(self._admin, names, self.timeout)
         except KafkaException as error:
             raise self._failure("ask for the ids of topics", error) from error
 
     def describe(self, topic: str) -> TopicInfo | None:
-        """A topic's layout and own settings; None where there is no such topic."""
+        """Layout and own settings of a topic; None if it does not exist."""
         layout = self._layout(topic)
         if layout is None:
             return None
@@ -246,7 +246,7 @@ class KafkaClient:
         self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
 
     def delete_topics(self, names: Sequence[str]) -> None:
-        """Ask for topics to be deleted and do not wait for it; those that are not are no error."""
+        """Requests deletion of topics without waiting; missing topics are ignored."""
         if names:
             self._admin.delete_topics(list(names), request_timeout=self.timeout)
 
@@ -265,10 +265,9 @@ class KafkaClient:
 
     def _await(self, done: Callable[[], bool], what: str) -> None:
         if not await_condition(done, self.timeout, every=_RETRY_SECONDS):
-            raise ExternalError(f"waited in vain for {what}", retryable=True)
+            raise ExternalError(f"timed out waiting for {what}", retryable=True)
 
     def begin_offsets(self, topic: str) -> dict[int, int]:
-        """The first offset of each partition."""
         return self._offsets(topic, OffsetSpec.earliest())
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -276,7 +275,7 @@ class KafkaClient:
         return self._offsets(topic, OffsetSpec.latest())
 
     def all_end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """Those of many topics, in two requests; none of a topic that cannot be asked."""
+        """End offsets of many topics in two requests; inaccessible topics have none."""
         found: dict[str, dict[int, int]] = {}
         try:
             known = self._admin.list_topics(timeout=self.timeout).topics
@@ -297,7 +296,7 @@ class KafkaClient:
         return {topic: partitions for topic, partitions in found.items() if topic not in unknown}
 
     def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
-        """The first offset whose record is not older than `timestamp` (ms), else the end."""
+        """First offset with a timestamp of at least `timestamp` (ms), otherwise the end."""
         found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp))
         end = self.end_offsets(topic)
         return {p: offset if offset >= 0 else end[p] for p, offset in found.items()}
@@ -326,7 +325,7 @@ class KafkaClient:
             raise self._failure(f"read the offsets of {names}", error) from error
 
     def readers(self) -> dict[str, Readers]:
-        """Who reads each topic, as far as they are members of consumer groups."""
+        """Readers of each topic that are members of consumer groups."""
         try:
             return readers(self._admin, self.timeout)
         except KafkaException as error:
@@ -357,20 +356,16 @@ class KafkaClient:
         limit: int | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[Record]:
-        """The topic's records as they come, partitions interleaved, for ever unless ended.
-
-        Begins at the offsets `start` (per partition), else at the topic's beginning or, not
-        `from_beginning`, at its end as it is when this is called. Ends within 0.2 s of `stop`
-        turning true, after `limit` records, or when each partition has reached its offset of
-        `until`.
-        """
+        """Records of the topic as they arrive, partitions interleaved. Starts at the offsets
+        `start` (per partition), otherwise at the topic's beginning or, not `from_beginning`, at its
+        current end. Ends within 0.2 s after `stop` returns true, after `limit` records, or when
+        each partition has reached its offset in `until`."""
         begin = self.begin_offsets(topic) if from_beginning else self.end_offsets(topic)
         positions = {**begin, **(start or {})}
         reader = Reader(self.bootstrap, self._settings, topic, positions, until, limit, stop)
         return reader.records()
 
     def close(self) -> None:
-        """Let go of what it has begun to write with."""
         with self._writers_lock:
             for writer in self._writers.values():
                 writer.close()

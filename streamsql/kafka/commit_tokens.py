@@ -1,8 +1,5 @@
-"""The commit tokens of queries that are no more: they are taken out of their topic.
-
-What a token says is the business of the sink (io.streamsql.delivery); its key is the id of a
-checkpoint and the number of a task.
-"""
+"""Removes the commit tokens of dropped queries from their topic. The sink defines their content
+(io.streamsql.delivery); the key is a checkpoint id and a task number."""
 
 from __future__ import annotations
 
@@ -32,9 +29,9 @@ def retire_tokens(client: KafkaClient, topic: str, checkpoints: Collection[str])
 
 
 def _keys(client: KafkaClient, topic: str, checkpoints: Collection[str]) -> set[bytes]:
-    """The keys that there are tokens of. Those of transactions that are open or were aborted count,
-    too: nothing has to be waited for, and taking out too much takes nothing out. What comes
-    meanwhile is of others, and of those that commit every few milliseconds it has no end."""
+    """The keys of existing tokens, including those of open or aborted transactions: removing a
+    missing key has no effect. Reads up to the current end, since other queries commit
+    continuously."""
     consumer = Consumer(
         {
             "fetch.queue.backoff.ms": 5,

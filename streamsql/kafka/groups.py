@@ -1,7 +1,5 @@
-"""Who reads which topic, as Kafka's consumer groups tell.
-
-Spark's own readers are in no group: the engine knows its queries without Kafka.
-"""
+"""Readers of topics by Kafka's consumer groups. Spark's readers are in no group: the engine knows
+its queries without Kafka."""
 
 from __future__ import annotations
 

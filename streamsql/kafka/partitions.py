@@ -14,8 +14,8 @@ _RETRY_SECONDS = 0.02
 
 
 def add_partitions(client: KafkaClient, topic: str, count: int) -> None:
-    """Have a topic have so many partitions; nothing where it has them, or more. Returns when they
-    can be used; ExternalError where the broker does not do it."""
+    """Adds partitions up to a number; a no-op if the topic has as many. Returns when they are
+    usable; ExternalError if the broker fails."""
 
     def has_them() -> bool:
         return (client.partitions(topic) or 0) >= count
@@ -32,6 +32,6 @@ def add_partitions(client: KafkaClient, topic: str, count: int) -> None:
                 client.bootstrap, f"add partitions to the topic {topic}", error
             ) from error
     if not await_condition(has_them, client.timeout, every=_RETRY_SECONDS):
-        message = f"waited in vain for the topic {topic} to have {count} partitions"
+        message = f"timed out waiting for {count} partitions of topic {topic}"
         raise ExternalError(message, retryable=True)
     client.begin_offsets(topic)  # Known is not yet served.

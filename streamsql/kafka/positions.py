@@ -15,7 +15,7 @@ Positions = dict[str, dict[int, int]]
 def first_positions(
     topics: Iterable[str], starting: Mapping[str, Mapping[str, int]] | None, client: KafkaClient
 ) -> Positions:
-    """Where a reader begins: at the offsets that it is to start from, else with what is there."""
+    """Start positions of a reader: given offsets, otherwise the beginning."""
     found: Positions = {}
     for topic in topics:
         begin = client.begin_offsets(topic)

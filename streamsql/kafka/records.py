@@ -34,7 +34,7 @@ _log = logging.getLogger("streamsql.kafka")
 LOOK_SECONDS = 1.0
 """How often a writer looks whether it was closed."""
 POLL_SECONDS = 0.05
-"""How long a reader may take to notice that it is to stop."""
+"""Maximum delay until a reader stops."""
 _AHEAD_KBYTES = 4_096
 """How much a reader fetches before it is asked for."""
 
@@ -85,7 +85,7 @@ def failure(bootstrap: str, action: str, error: KafkaException) -> ExternalError
 
 
 def error_text(error: KafkaException) -> str:
-    """What went wrong, in the client library's words."""
+    """The client library's error message."""
     cause = error.args[0]
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause)
 
@@ -103,7 +103,7 @@ class Writer:
         self._timeout = timeout
         defaults = {
             "enable.idempotence": True,
-            # As Java's clients, Spark's included: one key, one partition, whoever writes it.
+            # As in Java's clients, including Spark's: one key, one partition, for all writers.
             "partitioner": "murmur2_random",
             # How long a topic may be unknown: one just made by another client is known in less.
             "topic.metadata.propagation.max.ms": 3000,
@@ -129,7 +129,7 @@ class Writer:
         return call
 
     def close(self) -> None:
-        """Take no more acknowledgements."""
+        """Stops handling acknowledgements."""
         self._closed.set()
 
     def _acknowledge(self) -> None:
@@ -167,8 +167,8 @@ class Writer:
         )
 
     def _ask_for(self, topic: str) -> None:
-        """Have the producer look again for a topic: one that it has seen missing counts as missing
-        for minutes, and may have been made anew."""
+        """Refreshes the producer's metadata of a topic: a missing topic is cached for minutes, and
+        may have been recreated."""
         try:
             self._producer.list_topics(topic, timeout=self._timeout)
         except KafkaException as error:
@@ -185,7 +185,7 @@ class Writer:
 
 
 class Written:
-    """What has become of the records of one call, all of one topic."""
+    """Results of one call's records, all of one topic."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -197,7 +197,7 @@ class Written:
         self._changed = threading.Condition()
 
     def queue(self, produce: Callable[[], None]) -> None:
-        """Hand one record to the producer, whose answer `ended` takes."""
+        """Passes one record to the producer; `ended` receives the result."""
         with self._changed:
             self._pending += 1
         try:
@@ -265,7 +265,7 @@ class Reader:
         consumer = Consumer(
             {
                 "fetch.queue.backoff.ms": 5,
-                # What is fetched for one who does not read on takes memory: by default 64 MB.
+                # Prefetched records of a stopped reader use memory: 64 MB by default.
                 "queued.max.messages.kbytes": _AHEAD_KBYTES,
                 **self._settings,
                 "group.id": f"streamsql-{uuid.uuid4().hex}",

@@ -1,9 +1,6 @@
-"""How to reach and log in to Kafka, said once in the words of Kafka's Java client.
-
-The clients in the JVM (Spark's source, our sink, stores) take the properties as they are;
-librdkafka has other names for some of them, and other forms of certificates: `to_librdkafka`
-translates.
-"""
+"""Kafka connection settings in the property names of Kafka's Java client. The clients in the JVM
+(Spark's source, our sink, stores) use them directly; `to_librdkafka` translates names and
+certificates for librdkafka."""
 
 from __future__ import annotations
 
@@ -50,7 +47,8 @@ _JAVA_ONLY = {
     "sasl.login.class",
     "default.api.timeout.ms",
 }
-"""What librdkafka has no word for: it takes its own default, or another setting says it."""
+"""Properties without equivalent in librdkafka: its default applies, or another setting covers
+it."""
 
 _TRANSLATED = {
     "sasl.jaas.config",
@@ -92,7 +90,7 @@ def checked(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
-    """The same connection in librdkafka's words."""
+    """The connection settings for librdkafka."""
     found = {name: value for name, value in properties.items() if name in _SAME}
     if "security.protocol" in found:
         found["security.protocol"] = found["security.protocol"].lower()
@@ -164,8 +162,8 @@ def _check_pem(kind: str | None, location: str, what: str) -> None:
     """Both clients read PEM; of Java's own stores librdkafka reads none that holds only trust."""
     if (kind or "JKS").upper() != "PEM":
         raise UnsupportedError(
-            f"{what}.location must be a PEM file, and {what}.type=PEM say so",
+            f"{what}.location must be a PEM file, with {what}.type=PEM",
             hint="keytool -exportcert -rfc -keystore STORE -alias NAME -file FILE.pem writes one.",
         )
     if not Path(location).is_file():
-        raise ConfigError(f"{what}.location: there is no file {location}")
+        raise ConfigError(f"{what}.location: file {location} does not exist")

@@ -32,8 +32,8 @@ def explicit_offsets(
     default: Start,
     client: Callable[[], KafkaClient],
 ) -> dict[str, dict[str, int]]:
-    """By topic and partition, as JSON has it, the first offsets to read of those topics that are
-    not read from their beginning."""
+    """By topic and partition, as in JSON, the first offsets of topics that are not read from their
+    beginning."""
     found = {}
     for topic in topics:
         start = starts.get(topic, StartPosition(default))
@@ -46,8 +46,8 @@ def explicit_offsets(
 def starting_text(
     offsets: Mapping[str, Mapping[str, int]] | None, partitions: Callable[[str], int | None]
 ) -> str:
-    """What Spark is told of where a new query begins. Of each topic that it is told of it wants all
-    partitions: those that came later are read from their beginning."""
+    """Spark's start offsets of a new query. Spark requires all partitions of each listed topic:
+    later ones are read from their beginning."""
     if not offsets:
         return "earliest"
     whole = {

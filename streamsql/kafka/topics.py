@@ -1,4 +1,4 @@
-"""What Kafka tells of topics."""
+"""Kafka's metadata of topics."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ class TopicInfo:
 
 
 def topic_ids(admin: AdminClient, names: Collection[str], timeout: float) -> dict[str, str]:
-    """The ids of those topics that there are; raises KafkaException. `timeout` in seconds.
-
-    An id is never used again: a topic that is made anew under the same name has another.
-    """
+    """Ids of the existing topics; raises KafkaException. `timeout` in seconds. Ids are unique: a
+    recreated topic has another one."""
     if not names:
         return {}
     asked = TopicCollection(list(names))

@@ -23,7 +23,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Transaction:
-    """What the cluster knows of one transactional id; `started` None: no transaction is open."""
+    """The cluster's state of one transactional id; `started` None: no open transaction."""
 
     id: str
     state: str
@@ -34,8 +34,8 @@ class Transaction:
 
 
 def transactions(settings: Mapping[str, str]) -> list[Transaction]:
-    """Those of all transactional ids, by id; `settings` in the words of Kafka's Java client, with
-    bootstrap.servers. ExternalError where the cluster does not answer."""
+    """All transactions by transactional id; `settings` have the names of Kafka's Java client, with
+    bootstrap.servers. ExternalError if the cluster does not respond."""
     lines = _run(settings, ["list"]).splitlines()
     return [_transaction(json.loads(line)) for line in lines if line.startswith("{")]
 
@@ -47,8 +47,8 @@ def _transaction(found: Mapping[str, object]) -> Transaction:
 
 
 def abort(settings: Mapping[str, str], ids: Iterable[str]) -> None:
-    """End what is open of these ids. A producer that still writes under one is refused from then
-    on: a query that runs fails, and goes on anew. ExternalError as of `transactions`."""
+    """Aborts open transactions of these ids. A producer that still uses one is fenced: a running
+    query fails and restarts. ExternalError as in `transactions`."""
     _run(settings, ["abort", *ids])
 
 

@@ -27,7 +27,7 @@ class Input:
         self.name = spec.name
         self.size: int | None = None
         self.live = True
-        """Whether more may come as time goes by: a pipe, which is to be read as it fills."""
+        """Whether more may arrive: a pipe, which is read as it fills."""
         try:
             self._raw, self.stream = self._open(spec.source)
         except (OSError, zipfile.BadZipFile) as error:
@@ -52,7 +52,7 @@ class Input:
         return self._raw.tell() if self.size is not None else 0
 
     def read(self) -> bytes:
-        """What is there, up to a block; empty at the end."""
+        """At most one block; empty at the end."""
         try:
             if isinstance(self.stream, io.BufferedReader):
                 return self.stream.read1(BLOCK_BYTES)
@@ -61,7 +61,6 @@ class Input:
             raise unreadable(self.name, error) from error
 
     def close(self) -> None:
-        """Close the file, but for standard input."""
         if self._raw is not sys.stdin.buffer:
             self.stream.close()
             self._raw.close()
@@ -86,7 +85,6 @@ def _unpacked(raw: IO[bytes], name: str) -> IO[bytes]:
 
 
 def line_blocks(source: Input) -> Iterator[bytes]:
-    """The input in blocks that end with a line."""
     pieces: list[bytes] = []
     while block := source.read():
         end = block.rfind(b"\n") + 1

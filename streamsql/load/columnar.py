@@ -1,8 +1,6 @@
-"""Records out of columns (CSV and Parquet), encoded by Arrow a column at a time.
-
-A CSV column is of numbers or booleans when all its cells of the first blocks are; a cell that does
-not fit later goes as text. Numbers are copied as they are written, so they keep every digit.
-"""
+"""Records from columns (CSV and Parquet), encoded by Arrow column by column. A CSV column is
+numeric or boolean if all its cells in the first blocks are; a later cell that does not fit is text.
+Numbers are copied as text, so they keep every digit."""
 
 from __future__ import annotations
 
@@ -61,13 +59,11 @@ class _Encoder:
         self._timestamp = timestamp_parser(spec.timestamp_format)
 
     def text(self, name: str, column: Any) -> Cells:
-        """A column of CSV text."""
         cells = of_text(column, self._columns.types.get(name))
         self._columns.types[name] = wider(self._columns.types.get(name), cells.sql_type)
         return cells
 
     def typed(self, name: str, column: Any) -> Cells:
-        """A column of a typed file."""
         cells = of_arrow(column)
         self._columns.types[name] = cells.sql_type
         return cells

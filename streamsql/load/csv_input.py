@@ -1,9 +1,7 @@
-"""CSV as Arrow reads it: batches of text columns in constant memory, and what is wrong with a row.
-
-The rules are RFC 4180's, as PostgreSQL's and DuckDB's users know them: a quote at the start of a
-cell opens a text that goes on, over line ends too, to the next quote that is not doubled; any other
-quote (`5" disk`) is a character. An empty cell or `NA` is null, a quoted one never is.
-"""
+"""CSV by Arrow: batches of text columns in constant memory, and errors of rows. The rules are RFC
+4180's, as in PostgreSQL and DuckDB: a quote at the start of a cell opens a text that extends,
+across line ends, to the next quote that is not doubled; any other quote (`5" disk`) is a character.
+An empty cell or `NA` is null, a quoted one never is."""
 
 from __future__ import annotations
 
@@ -75,11 +73,8 @@ def _allow_long_cells() -> None:
 
 
 def _arriving(source: Input) -> Iterator[io.BytesIO]:
-    """The whole records that have arrived, as they arrive.
-
-    Arrow reads ahead of what it gives: it would hold back the last records of a pipe until more
-    come, and could not be interrupted meanwhile.
-    """
+    """Complete records as they arrive. Arrow reads ahead: it would withhold the last records of a
+    pipe until more arrive, and could not be interrupted."""
     ready: deque[bytes] = deque()
     taken: list[bytes] = []
 
@@ -168,10 +163,8 @@ class _Marked(io.RawIOBase):
 def _explained(
     source: Input, error: Exception, rejected: list[Any], before: int, done: int
 ) -> ExternalError:
-    """What Arrow's error means; rows are numbered with the header as the first.
-
-    `before`: rows before the stream; `done`: rows before the batch that failed.
-    """
+    """Explains an Arrow error; rows are numbered with the header as the first. `before`: rows
+    before the stream; `done`: rows before the failed batch."""
     text = str(error)
     if "straddling" in text:
         return _too_long(source, done + 2)

@@ -51,7 +51,7 @@ def _kafka_encoder(column: KeyColumn) -> KeyEncoder:
             return pack(kind, read(str(cells[0])))
         except (ValueError, struct.error) as error:
             raise ConfigError(
-                f"key column {column.name}: {str(cells[0])!r} is no {column.type}"
+                f"key column {column.name}: {str(cells[0])!r} is not a {column.type}"
             ) from error
 
     return encode

@@ -33,11 +33,9 @@ DEFAULT_PARTITIONS = 1
 
 
 def load(spec: LoadSpec, client: KafkaClient, progress: ProgressCallback) -> Summary:
-    """Write the input's records to the topic, in their order, and wait until Kafka has them.
-
-    Creates the topic where there is none. Raises ConfigError for options that do not fit the
-    input, ExternalError for input or a broker that fails; what was written before stays.
-    """
+    """Writes the input's records to the topic in order, and waits for Kafka. Creates the topic if
+    necessary. ConfigError for options that do not fit the input, ExternalError for a failing input
+    or broker; records written before are kept."""
     if is_internal(spec.topic):
         raise ConfigError(
             f"the topic {spec.topic} is internal, and records cannot be loaded into it",

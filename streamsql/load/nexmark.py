@@ -1,8 +1,6 @@
-"""The events of Nexmark's auction house: of 50 one person, three auctions and 46 bids.
-
-Made anew after github.com/nexmark/nexmark: its proportions and favourites (some auctions, sellers
-and bidders have far more than others), not its numbers. An event depends on its number and seed.
-"""
+"""Events of Nexmark's auction house: of 50 one person, three auctions and 46 bids. Reimplemented
+after github.com/nexmark/nexmark: its proportions and skew (some auctions, sellers and bidders are
+far more frequent), not its numbers. An event depends on its number and seed."""
 
 from __future__ import annotations
 
@@ -56,9 +54,9 @@ COLUMNS: dict[str, dict[str, str]] = {
 _FIRST_ID = 1000
 _PERSONS, _AUCTIONS, _PERIOD = 1, 3, 50
 _OPEN_AUCTIONS, _ACTIVE_PERSONS = 100, 1000
-"""So many of the last ones are bid for, and bid."""
+"""Number of recent auctions and persons that are active."""
 _SELLER, _BIDDER = 0, 1
-"""Who sells most is another one than who bids most."""
+"""The most frequent seller differs from the most frequent bidder."""
 _FIRST_CATEGORY, _CATEGORIES = 10, 5
 _CHUNK = 5_000
 
@@ -74,7 +72,7 @@ _CITIES = {
 }
 _CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 _LETTERS = "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=5_000))
-"""What texts are cut out of."""
+"""Source of generated texts."""
 
 Event = dict[str, object]
 
@@ -82,8 +80,8 @@ Event = dict[str, object]
 def events(
     seed: int, first: int, count: int, time_of: Callable[[int], int]
 ) -> Iterator[tuple[str, Event]]:
-    """So many events from that number on: their kinds and columns. `time_of` has an event's time
-    (ms) by its number."""
+    """Events from a number on: kinds and columns. `time_of` maps an event's number to its time
+    (ms)."""
     dice = random.Random()
     for period in range(first // _PERIOD, (first + count - 1) // _PERIOD + 1):
         dice.seed(seed * 1_000_003 + period)
@@ -104,8 +102,8 @@ def _event(dice: random.Random, period: int, place: int, at: int) -> tuple[str, 
 
 
 def _person_id(dice: random.Random, period: int, favourite: int) -> int:
-    """One of those that have come last; three of four times the last favourite: of each hundred the
-    one of that place."""
+    """A recent person; in three of four cases the last favorite: of each hundred persons the one at
+    that position."""
     if dice.random() < 0.75:
         return _FIRST_ID + min(period // 100 * 100 + favourite, period)
     return _FIRST_ID + _between(dice, max(0, period - _ACTIVE_PERSONS), period)
@@ -184,7 +182,6 @@ def _bid(dice: random.Random, period: int, at: int) -> Event:
 
 
 def topic_of(prefix: str, kind: str) -> str:
-    """Where the events of a kind are."""
     return f"{prefix}-{kind}"
 
 
@@ -215,7 +212,6 @@ def generate_nexmark(
 
 
 def _share(rate: int | None, kind: str) -> int | None:
-    """Of a rate of all events that of one kind."""
     if rate is None:
         return None
     parts = {"person": _PERSONS, "auction": _AUCTIONS}

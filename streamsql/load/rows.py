@@ -23,7 +23,7 @@ CHUNK_ROWS = 10_000
 
 
 def json_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
-    """The records of a JSON input; ExternalError names the line that is no object."""
+    """The records of a JSON input; ExternalError names the line that is not an object."""
     rows = _Rows(spec, columns)
     number = 1
     blocks = line_blocks(source)
@@ -144,7 +144,6 @@ class _Rows:
 
 
 def bad_timestamp(spec: LoadSpec, cell: object) -> ConfigError:
-    """The error for a cell of the timestamp column that is no time."""
     wanted = f"the format {spec.timestamp_format}" if spec.timestamp_format else "ISO 8601 or ms"
     return ConfigError(
         f"column {spec.timestamp}: {str(cell)!r} is not a timestamp in {wanted}",

@@ -1,4 +1,4 @@
-"""What a load is asked to do, what passes through it, and what it reports: plain data."""
+"""Options, records and report of a load: plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY_TYPES = ("STRING", "INT", "BIGINT", "DOUBLE")
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """A column of the key; `type` matters to the KAFKA format, whose numbers are binary."""
+    """A key column; `type` matters to the KAFKA format, whose numbers are binary."""
 
     name: str
     type: str = "STRING"
@@ -54,11 +54,10 @@ class LoadSpec:
 
     @property
     def name(self) -> str:
-        """The input as messages name it."""
         return "standard input" if self.source == STDIN else self.source
 
     def resolved_input_format(self) -> str:
-        """The chosen input format, else the one the file's name tells; ConfigError if none."""
+        """The given input format, otherwise that of the file name; ConfigError if unknown."""
         if self.input_format:
             return self.input_format
         suffixes = [s.lower() for s in Path(self.source).suffixes]
@@ -117,7 +116,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a load did; `columns` maps names to SQL types."""
+    """Result of a load; `columns` maps names to SQL types."""
 
     records: int
     skipped: int

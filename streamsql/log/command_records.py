@@ -35,9 +35,8 @@ class CommandRecords:
     def read(
         self, key: bytes | None, value: bytes | None, headers: Headers, offset: int
     ) -> Entry | Leader | None:
-        """What a record says; None for a seal, and for the record of a stranger, which is ignored:
-        it must not end the servers of the service. ConfigError for a record that a later version
-        wrote."""
+        """Content of a record; None for a seal, and for a foreign record, which is ignored so that
+        it cannot stop the servers. ConfigError for a record of a later version."""
         place = f"record {offset} of the command topic {self._topic}"
         if self.signatures.holds(key, value, headers):
             try:

@@ -24,7 +24,7 @@ Offsets = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Entry:
-    """One statement that took effect, with all that is needed to have it take effect again."""
+    """A statement that took effect, with everything needed to replay it."""
 
     sequence: int
     sql: str
@@ -46,21 +46,20 @@ class Entry:
     parts: tuple[Entry, ...] = ()
     """Of a set of statements that take effect together: each of them, in their order."""
     rebuilds: bool = False
-    """Of a statement that replaces a query: whether the query goes on from a checkpoint that was
-    built anew, and nothing from what was there."""
+    """For a statement that replaces a query: whether it has a rebuilt checkpoint."""
     replaces: bool = False
-    """Of an INSERT INTO .. SELECT: whether the query of its id goes on as this one. To earlier
-    versions it would be a second query, so they refuse it."""
+    """For an INSERT INTO .. SELECT: whether the query of its id continues as this one. Earlier
+    versions reject it, since they would run a second query."""
 
     @property
     def is_row(self) -> bool:
-        """Whether it notes an INSERT .. VALUES whose row is in Kafka: nothing to replay."""
+        """Whether it records a written row of INSERT .. VALUES, which is not replayed."""
         of_one = self.query_id is None and not self.parts
         return of_one and self.sql.startswith("INSERT INTO ")
 
     @property
     def statements(self) -> tuple[Entry, ...]:
-        """An entry for each statement: itself, but for a set."""
+        """One entry per statement: itself, except for a set."""
         return self.parts or (self,)
 
 
@@ -68,8 +67,7 @@ class StatementLog(Protocol):
     """A log of statements. Not thread-safe: the engine serialises its changes."""
 
     @property
-    def entries(self) -> Sequence[Entry]:
-        """All that have taken effect."""
+    def entries(self) -> Sequence[Entry]: ...
 
     @property
     def next_sequence(self) -> int:
@@ -79,18 +77,16 @@ class StatementLog(Protocol):
         """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
 
     def close(self) -> None:
-        """Let go of it; nothing can be appended afterwards."""
+        """Closes the log; nothing can be appended afterwards."""
 
 
 class FileLog:
     """The log in one file."""
 
     def __init__(self, path: Path) -> None:
-        """Reads what is there; a last line that a crash has torn is cut off.
-
-        Raises ExternalError where the file cannot be read, or is damaged elsewhere, ConfigError
-        where a later version has written it; the file then stays as it is.
-        """
+        """Reads the log and truncates a torn last line. ExternalError if the file is unreadable or
+        damaged elsewhere, ConfigError if a later version has written it; the file is then
+        unchanged."""
         self.path = path
         try:
             existed = path.exists()
@@ -153,7 +149,6 @@ class FileLog:
         self._torn = False
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -176,11 +171,8 @@ def _content(entry: Entry) -> dict[str, Any]:
 
 
 def decode(text: bytes, place: str) -> Entry:
-    """The entry of a JSON text; `place` is where it stands, for errors.
-
-    ValueError for a text that is not JSON, as a torn one is not; ConfigError for one that is, but
-    that this version does not understand.
-    """
+    """Decodes an entry; `place` is its position for errors. ValueError for invalid JSON, such as a
+    torn line; ConfigError for valid JSON that this version does not understand."""
     content = json.loads(text)
     if not isinstance(content, dict) or not _understood(content):
         raise foreign(content, place)
@@ -214,7 +206,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def _understood(content: Mapping[str, object]) -> bool:
-    """Whether an entry holds what it must, and nothing whose meaning would be lost here."""
+    """Whether an entry has all required fields, and no unknown ones."""
     if not {"sequence", "sql"} <= content.keys():
         return False
     if not all(isinstance(value, _KINDS.get(name, ())) for name, value in content.items()):
@@ -227,17 +219,17 @@ def _understood(content: Mapping[str, object]) -> bool:
 
 
 def foreign(content: object, place: str) -> ConfigError:
-    """The error for something in a log that is no entry, or not one that this version reads."""
+    """The error for a foreign entry, or one of an unsupported version."""
     found = content if isinstance(content, dict) else {}
     writer, what = found.get("version"), f"cannot read {place}"
     if not isinstance(writer, str) or not writer:
         return ConfigError(
-            f"{what}: it is no statement of streamsql",
-            hint="Nothing has been changed. Restore it from a backup, or start afresh elsewhere.",
+            f"{what}: not a statement of streamsql",
+            hint="Nothing has been changed. Restore it from a backup, or use another data folder.",
         )
     unknown = sorted(_unknown(found))
     return ConfigError(
-        f"{what}: it was written by streamsql {writer}, and this is {VERSION}",
+        f"{what}: written by streamsql {writer}, but this is {VERSION}",
         detail=f"This version does not know: {', '.join(unknown)}." if unknown else None,
         hint=f"Nothing has been changed. Start streamsql {writer} or a later version.",
     )
@@ -253,11 +245,8 @@ def _unknown(content: Mapping[str, object]) -> set[str]:
 
 
 def read_file(path: Path) -> list[Entry]:
-    """The entries of a log that an engine may be writing just now; none where there is no log.
-
-    Raises ExternalError where the file cannot be read or is damaged, ConfigError where a later
-    version has written it.
-    """
+    """The entries of a log that an engine may be writing; empty without a log. ExternalError if the
+    file is unreadable or damaged, ConfigError if a later version has written it."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -268,11 +257,8 @@ def read_file(path: Path) -> list[Entry]:
 
 
 def _whole_entries(content: bytes, path: Path) -> tuple[list[Entry], int]:
-    """The entries of a log's content, and the size of their lines: what follows is a torn line.
-
-    Only a crash in the midst of an append leaves one, and it is the last: the statement was never
-    acknowledged. One that is whole is never torn, whoever wrote it.
-    """
+    """The entries of a log, and the size of their lines: the rest is a torn line. Only a crash
+    during an append leaves one, and its statement was never acknowledged."""
     entries: list[Entry] = []
     size = 0
     for line in content.splitlines(keepends=True):

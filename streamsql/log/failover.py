@@ -1,8 +1,8 @@
-"""One server of a service: it follows the command log, and leads where it is its turn.
+"""One server of a service: follows the command log, and leads when elected.
 
-A follower has the log's entries take effect on its own catalog and runs no persistent query. A new
-leader first keeps the last one from writing, reads the log to its end, says where it is found, and
-only then runs the queries. One thread does all this, beside the threads that run statements.
+A standby applies the log's entries to its own catalog and runs no persistent query. A new leader
+first fences its predecessor, reads the log to its end, announces itself, and then runs the queries.
+One thread does this, separate from statement threads.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ class Failover:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Follow the service's log, and join those of whom one leads."""
         self._began = time.monotonic()
         self._thread.start()
         self._lease.start()
@@ -108,7 +107,8 @@ class Failover:
             self._thread.join(RETRY_SECONDS + 2 * POLL_SECONDS)
         self._leadership.close()
 
-    # -- what it says ----------------------------------------------------------------------------
+    # -- announcements
+    # ------------------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
@@ -153,7 +153,7 @@ class Failover:
     # -- the thread ------------------------------------------------------------------------------
 
     def read_to_end(self) -> None:
-        """Have all that is in the log now take effect; ExternalError if Kafka does not give it."""
+        """Applies the current content of the log; ExternalError if Kafka does not respond."""
         end = self._log.committed_end()
         # Reading waits for a record itself.
         if not await_condition(
@@ -186,11 +186,9 @@ class Failover:
             led = self._leads
 
     def _stand(self) -> None:
-        """Join those of whom one leads: at once if there is nobody, else when queries could begin.
-
-        Kafka chooses among them by lot. A server that comes back right after it was killed would
-        lead before it is of use, where another has been waiting with all that it takes.
-        """
+        """Joins the election: immediately without other members, otherwise when queries could
+        start. Kafka elects arbitrarily, and a restarted server would otherwise lead before it is
+        ready while a standby is."""
         now = time.monotonic()
         if not self._engine.is_ready():
             if now - self._looked < RETRY_SECONDS:
@@ -216,8 +214,8 @@ class Failover:
         self._read()
 
     def _read(self) -> None:
-        """Have the next record take effect, if one comes within a moment. An entry that could not
-        take effect is tried again: no later one may come before it."""
+        """Applies the next record, if one arrives soon. A failed entry is retried before any later
+        one."""
         found = self._due or self._log.poll(POLL_SECONDS)
         if isinstance(found, Entry):
             self._apply(found)

@@ -29,13 +29,13 @@ _CONFIRM_SECONDS = 0.5
 _CERTAIN_SECONDS = SESSION_SECONDS - _HEARTBEAT_SECONDS
 """How long no other server can lead, counted from a request that Kafka has then confirmed."""
 REJOIN_SECONDS = 1.0
-"""How long a server stays out of the group after its membership failed."""
+"""How long a server stays out of the group after a failed membership."""
 _CLIENT_ID = "streamsql-signing"
 """Servers of versions that know no signatures have another."""
 
 
 class Leadership:
-    """This server's membership; what it says may be read from any thread."""
+    """This server's membership; results can be read from any thread."""
 
     def __init__(
         self,
@@ -70,15 +70,15 @@ class Leadership:
         self._confirmed = -math.inf
         """When the last confirmation was requested."""
         self.decided = threading.Event()
-        """Set once Kafka has told who is, for the first time."""
+        """Set once Kafka has reported a leader."""
 
     def certain_seconds(self) -> float:
         """For how long from now on no other server can lead; 0 where one may already."""
         return max(0.0, self._confirmed + _CERTAIN_SECONDS - time.monotonic())
 
     def members(self) -> int:
-        """How many servers are in the group, those included that have died and are still held to
-        be. ExternalError if Kafka does not tell."""
+        """Number of group members, including failed ones whose session has not expired.
+        ExternalError if Kafka does not respond."""
         return len(self._members())
 
     def all_sign(self) -> bool:
@@ -97,7 +97,6 @@ class Leadership:
             raise failure(self._client.bootstrap, action, error) from error
 
     def start(self) -> None:
-        """Join the group; who leads is told from then on."""
         self._thread.start()
 
     def close(self) -> None:

@@ -1,8 +1,6 @@
-"""Whether an engine is one of a service of several, and what of its data folder is the service's.
-
-The statements of an engine by itself are in a file of its data folder. Once a server has worked
-with the folder's own broker they are in a topic of that broker, for whoever uses the folder next.
-"""
+"""Whether an engine belongs to a service, and the service's use of the data folder. A single engine
+stores its statements in a file of the folder. Once a server has used the folder's broker, they are
+in a topic of that broker for all users of the folder."""
 
 from __future__ import annotations
 
@@ -21,15 +19,12 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 
 def joined(config: EngineConfig) -> EngineConfig:
-    """The same, with the service that its data folder belongs to.
-
-    ConfigError for a name that cannot be part of a topic's, or another than the folder's;
-    ExternalError where the folder's cannot be read.
-    """
+    """The configuration with the service of its data folder. ConfigError for an invalid name, or
+    another than the folder's; ExternalError if the folder is unreadable."""
     known = _known(config)
     given = config.service_id
     if given is not None and (not given or set(given) - _NAME_CHARACTERS or len(given) > 200):
-        raise ConfigError(f"{given!r} is no service id: use letters, digits, '.', '_' and '-'")
+        raise ConfigError(f"invalid service id {given!r}: use letters, digits, '.', '_' and '-'")
     if known is None or known == given:
         return config
     if given is not None:
@@ -54,7 +49,7 @@ def data_of(config: EngineConfig, store: Callable[[], StoreFiles] = no_store) ->
 
 
 def claim(config: EngineConfig, data: DataDir) -> None:
-    """Have the data folder belong to the service, where the broker is the folder's own."""
+    """Assigns the data folder to the service, if the broker is the folder's own."""
     if config.bootstrap_servers is None and config.service_id is not None:
         try:
             data.service.write_text(config.service_id, "utf-8")
@@ -63,7 +58,7 @@ def claim(config: EngineConfig, data: DataDir) -> None:
 
 
 def entries_before(config: EngineConfig, data: DataDir) -> list[Entry]:
-    """What an engine by itself has left in the folder that a service now begins with."""
+    """Entries of a single engine in a folder that a service now uses."""
     return read_file(data.statements) if config.bootstrap_servers is None else []
 
 

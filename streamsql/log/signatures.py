@@ -28,12 +28,11 @@ _HEADER = "streamsql-signature"
 
 
 def new_seal() -> bytes:
-    """The value of a seal, with a new key."""
     return json.dumps({"version": VERSION, "key": secrets.token_hex(32)}).encode()
 
 
 class Signatures:
-    """Signs the records of one topic, and tells signed ones, once its seal has been read."""
+    """Signs and verifies the records of one topic, after reading its seal."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic.encode()
@@ -41,7 +40,6 @@ class Signatures:
 
     @property
     def sealed(self) -> bool:
-        """Whether records are signed."""
         return self._key is not None
 
     def learn(self, value: bytes | None) -> None:
@@ -56,7 +54,7 @@ class Signatures:
         return {} if self._key is None else {_HEADER: self._signature(self._key, key, value)}
 
     def holds(self, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
-        """Whether a server wrote the record: any record, as long as there is no seal."""
+        """Whether a server wrote the record; without a seal, any record is accepted."""
         if self._key is None:
             return True
         expected = self._signature(self._key, key or b"", value or b"")

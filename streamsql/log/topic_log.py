@@ -34,9 +34,9 @@ _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes"
 
 
 class CommandLog:
-    """The log of one service. Append and take_over are for its leader alone; `poll` is for one
-    thread. Every method raises ExternalError where Kafka fails, and `poll` ConfigError for
-    what it cannot read."""
+    """The log of one service. Append and take_over are for its leader; `poll` is for one thread.
+    Every method raises ExternalError if Kafka fails, and `poll` ConfigError for an unreadable
+    record."""
 
     def __init__(self, client: KafkaClient, service_id: str) -> None:
         """Makes the topic if it is not there; reads nothing yet."""
@@ -68,13 +68,13 @@ class CommandLog:
         self.position = 0
         """The offset of the record that `poll` gives next."""
         self.entries: list[Entry] = []
-        """Those that have taken effect here."""
+        """Entries that took effect on this server."""
 
     # -- reading ---------------------------------------------------------------------------------
 
     def poll(self, seconds: float) -> Entry | Leader | None:
-        """The next record, waited for; None if none has come, or one that says nothing. Which of
-        the entries are this server's own, and have taken effect long ago, `is_new` tells."""
+        """Waits for the next record; None on timeout or for an empty record. `is_new` identifies
+        the server's own entries, which have already taken effect."""
         message = self._consumer.poll(seconds)
         if message is None:
             return None
@@ -115,8 +115,7 @@ class CommandLog:
         return self._client.end_offsets(self.topic)[0]
 
     def committed_end(self) -> int:
-        """Where that ends whose transactions are over: what a crash has left half written must not
-        be waited for."""
+        """End of completed transactions: a partial write of a crash must not be awaited."""
         partition = TopicPartition(self.topic, 0)
         timeout = self._client.timeout
 
@@ -138,10 +137,7 @@ class CommandLog:
         return self._producer is not None
 
     def take_over(self) -> None:
-        """Become the one who writes: whoever was it before cannot do so any more.
-
-        What they have written is there to be read when this returns.
-        """
+        """Becomes the writer and fences the previous one, whose records are readable on return."""
         self.give_up()
         producer = Producer(
             {
@@ -158,7 +154,7 @@ class CommandLog:
         self._producer = producer
 
     def give_up(self) -> None:
-        """Write no more; what was not committed never was."""
+        """Stops writing; uncommitted records are discarded."""
         self._producer = None
 
     def append(self, entry: Entry) -> None:
@@ -177,16 +173,14 @@ class CommandLog:
         return self._records.signatures.sealed
 
     def seal(self) -> None:
-        """Have all later records signed; it holds once the seal is read."""
+        """Signs all later records, once the seal has been read."""
         self._write((SEAL, new_seal()))
 
     def announce(self, leader: Leader) -> None:
-        """Tell all servers who leads."""
         content = {"url": leader.url, "version": leader.version}
         self._write((LEADER, json.dumps(content).encode()))
 
     def _write(self, *records: tuple[bytes, bytes]) -> None:
-        """Write records, all of them or none."""
         producer = self._producer
         if producer is None:
             raise ExternalError("this server does not lead", retryable=True)
@@ -213,7 +207,6 @@ class CommandLog:
         return found
 
     def close(self) -> None:
-        """Write no more, and let go of Kafka."""
         self.give_up()
         self._consumer.close()
 
@@ -239,11 +232,11 @@ def _abort(producer: Producer) -> bool:
 
 
 def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
-    """All that a service's log holds now; ExternalError where there is none, ConfigError where a
-    later version has written it."""
+    """Current content of a service's log; ExternalError without one, ConfigError if a later version
+    has written it."""
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
-        raise ExternalError(f"there is no command topic {topic}")
+        raise ExternalError(f"the command topic {topic} does not exist")
     records = CommandRecords(topic)
     found = (
         records.read(record.key, record.value, record.headers, record.offset)

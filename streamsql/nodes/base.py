@@ -1,4 +1,4 @@
-"""What all statements have: their text, their place, and what they can change."""
+"""Common parts of statements: text, position, and effect."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streamsql.errors import Span
 
 
 class Effect(Enum):
-    """What a statement can change; each class of statements says which of these it is."""
+    """What a statement can change, declared by each class."""
 
     READS = "nothing but its own session"
     WRITES = "records of topics"
-    DEFINES = "what exists and runs: it is logged, and of several servers only the leader runs it"
+    DEFINES = "whether it changes the catalog: it is logged, and only the leader runs it"
     DEFINES_CODE = "as DEFINES, and it brings code of the user's"
     DEFINES_FILES = "as DEFINES, and it writes files wherever the user says"
     ACTS_OUTSIDE = "another system, which it has act"
@@ -31,8 +31,8 @@ class Statement:
 
     effect: ClassVar[Effect]
     creates: ClassVar[str | None] = None
-    """The kind of what the statement makes, of what it changes, and of what it ends, as
-    `Catalog.kinds` has them: that which is called by its `name`."""
+    """Kinds of the objects that the statement creates, changes and ends, as in `Catalog.kinds`; the
+    object is called by its `name`."""
     changes: ClassVar[str | None] = None
     ends: ClassVar[str | None] = None
     text: str = field(default="", compare=False, kw_only=True)

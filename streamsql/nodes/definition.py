@@ -1,4 +1,4 @@
-"""Statements that define, change and fill what there is: one class each."""
+"""Statements that define, change and fill catalog objects: one class each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamsql.types import SQLType
 
 
 class ColumnRole(Enum):
-    """What a column of CREATE is marked as."""
+    """Role of a column in CREATE."""
 
     VALUE = ""
     KEY = "KEY"
@@ -110,7 +110,6 @@ class InsertValues(Statement):
 
     @property
     def rows(self) -> tuple[tuple[Expression, ...], ...]:
-        """The values of all rows."""
         return (self.values, *self.more)
 
 

@@ -42,8 +42,7 @@ class PatternPermutation:
 
 @dataclass(frozen=True)
 class PatternRepeat:
-    """A part so many times, as often as possible or, `reluctant`, as seldom; `most` None: no
-    bound."""
+    """A repeated part, greedy or `reluctant`; `most` None: unbounded."""
 
     part: Pattern
     least: int

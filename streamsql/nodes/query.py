@@ -1,4 +1,4 @@
-"""Queries: what is selected from which relations, and the clauses around it."""
+"""Queries: SELECT, FROM and the other clauses."""
 
 from __future__ import annotations
 
@@ -114,15 +114,15 @@ class Subquery:
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
     by_clock: bool = False
-    """Whether the time of its rows is when they are processed, which PROCTIME() stands for."""
+    """Whether it uses processing time, as PROCTIME() declares."""
     view: str | None = field(default=None, compare=False)
     """The view that the query is the text of: its nodes then stand in another text."""
 
 
 @dataclass(frozen=True)
 class ValueRows:
-    """`(VALUES (..), ..) [AS] alias [(columns)]` in FROM. One row without columns stands for a FROM
-    that is not there."""
+    """`(VALUES (..), ..) [AS] alias [(columns)]` in FROM. One row without columns represents a
+    missing FROM."""
 
     rows: tuple[tuple[Expression, ...], ...] = ((),)
     alias: str | None = None
@@ -140,7 +140,7 @@ class WindowFunction:
     time: str | None
     """The column that the windows go by; None: the clock, PROCTIME()."""
     partition_by: tuple[Expression, ...] = ()
-    """Of a SESSION: whose rows make one."""
+    """Of a SESSION: the columns that identify a session."""
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
 
@@ -190,7 +190,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Join:
-    """One join of FROM; `left` is what stands before it, so that n joins nest to the left."""
+    """One join of FROM; `left` is the preceding part, so n joins nest to the left."""
 
     left: Relation
     right: Side
@@ -208,8 +208,8 @@ Relation = Side | Join
 
 
 WINDOW_COLUMNS = {"WINDOW_START": "WINDOWSTART", "WINDOW_END": "WINDOWEND"}
-"""What a window function adds to its rows, TIMESTAMPs, and what the same are, as BIGINT, where a
-query has a WINDOW clause."""
+"""Columns that a window function adds to its rows, as TIMESTAMPs, and their BIGINT equivalents in a
+query with a WINDOW clause."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class Emit(Enum):
 
 @dataclass(frozen=True)
 class CommonTable:
-    """`name AS (query)` of WITH: a query with a name for the query that it stands in."""
+    """`name AS (query)` of WITH: a named query for its enclosing query."""
 
     name: str
     query: Query
@@ -252,11 +252,9 @@ class SetOperator(Enum):
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause.
-
-    `union` are the SELECTs added by UNION and the other `set_operator`s (they have no clauses after
-    QUALIFY); `common_tables`, `order_by`, `emit`, `limit` and `offset` hold for all together.
-    """
+    """A SELECT; empty `group_by`/`partition_by` represent a missing clause. `union` are the
+    SELECTs of UNION and the other `set_operator`s (without clauses after QUALIFY); `common_tables`,
+    `order_by`, `emit`, `limit` and `offset` apply to all together."""
 
     items: tuple[SelectItem, ...]
     relation: Relation

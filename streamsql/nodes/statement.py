@@ -55,7 +55,7 @@ class DropConnector(Statement):
 
 
 class ShowWhat(Enum):
-    """What SHOW (or LIST) lists."""
+    """Subjects of SHOW (or LIST)."""
 
     STREAMS = "STREAMS"
     TABLES = "TABLES"
@@ -88,7 +88,7 @@ class LineageDirection(Enum):
     """Which way SHOW LINEAGE looks."""
 
     OF = "OF"
-    """To what it comes from."""
+    """Source columns."""
     FROM = "FROM"
     """To what comes from it."""
 
@@ -184,7 +184,7 @@ class Print(Statement):
 
 
 class QueryAction(Enum):
-    """What can be done to a persistent query."""
+    """Actions on a persistent query."""
 
     TERMINATE = "TERMINATE"
     PAUSE = "PAUSE"

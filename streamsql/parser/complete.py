@@ -1,4 +1,4 @@
-"""What the shell asks about half-written text: pieces to colour, and keywords that may follow."""
+"""Incomplete text in the shell: tokens for highlighting, and possible keywords."""
 
 from __future__ import annotations
 

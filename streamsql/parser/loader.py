@@ -1,5 +1,5 @@
-"""Finds the grammar and makes the LALR parser of it, keeping the finished tables in the user's
-cache folder (STREAMSQL_CACHE overrides it). A cache that can't be read or written is no error."""
+"""Loads the grammar and its LALR parser, and caches the tables in the user's cache folder
+(STREAMSQL_CACHE overrides it). An unreadable or unwritable cache is not an error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class FedLexer(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
-        """No tokens."""
         return iter(())
 
 
@@ -85,7 +84,7 @@ def _own_content(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Garbage collection takes half the time of loading so many objects, and finds nothing."""
+    """Garbage collection doubles the time of loading many objects without benefit."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -64,8 +64,8 @@ def parse(sql: str, variables: Mapping[str, str] | None = None) -> list[Statemen
 def parse_in_turn(
     sql: str, variables: Mapping[str, str] | None = None
 ) -> Iterator[Statement | ParseError]:
-    """The statements of a script, an error in the place of a wrong one; DEFINE and UNDEFINE take
-    effect on the statements after them, and leave `variables` as they are."""
+    """The statements of a script, with an error for an invalid one; DEFINE and UNDEFINE take effect
+    on later statements without changing `variables`."""
     known = None if variables is None else {k.upper(): v for k, v in variables.items()}
     for statement in parse_each(sql, known):
         if known is not None and isinstance(statement, DefineVariable):
@@ -78,8 +78,8 @@ def parse_in_turn(
 def parse_each(
     sql: str, variables: Mapping[str, str] | None = None
 ) -> Iterator[Statement | ParseError]:
-    """The statements of a script one by one, an error in the place of a wrong one. `variables` is
-    read anew for each, so that who executes DEFINE in between sees it work."""
+    """Parses a script statement by statement; an invalid one yields its error. `variables` is read
+    for each statement, so that a DEFINE executed in between takes effect."""
     lines = Lines(sql)
     for tokens in _statements(sql, lines):
         try:
@@ -92,14 +92,13 @@ def parse_one(sql: str, variables: Mapping[str, str] | None = None) -> Statement
     """The only statement of `sql`; its `;` may be missing."""
     statements = parse(sql, variables)
     if not statements:
-        raise _located(ParseError("there is no statement"), sql)
+        raise _located(ParseError("the text contains no statement"), sql)
     if len(statements) > 1:
         raise _located(ParseError("expected one statement", span=statements[1].span), sql)
     return statements[0]
 
 
 def parse_expression(text: str) -> Expression:
-    """A scalar expression on its own."""
     expression: Expression = _parse_whole(text, "expression")
     return expression
 
@@ -175,7 +174,7 @@ def run(
     lines: Lines,
     variables: Mapping[str, str] | None,
 ) -> Any:
-    """Parses one statement's tokens from the rule `start` and returns what was built."""
+    """Parses one statement's tokens from the rule `start`; returns the built value."""
     tokens = resolve_words(substitute(tokens, variables))
     lark = load(BUILDERS)
     parser: Any = lark.parse_interactive("", start=start)

@@ -13,8 +13,7 @@ from streamsql.parser.tokens.keywords import RESERVED
 from streamsql.parser.tokens.lexer import lex
 
 MAX_SUBSTITUTED = 1_000_000
-"""Characters that the variables of one statement stand for: a few long ones, named often, would
-take all memory."""
+"""Maximum number of characters of a statement's substituted variables, which bounds memory."""
 
 _IN_TEXT = re.compile(r"\$(\$\{[^}]*\})|\$\{([A-Za-z_][A-Za-z0-9_@]*)\}", re.ASCII)
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})

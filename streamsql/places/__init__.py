@@ -1,1 +1,1 @@
-"""Folders that are not always on a disk: where checkpoints are, and how their files are touched."""
+"""Checkpoint folders on a disk or in an object store."""

@@ -1,10 +1,11 @@
-"""What is done with a checkpoint's files, be they on a disk or in an object store: here alone.
+"""File operations on checkpoints, on a disk or in an object store.
 
-A place is a pathlib Path or looks like one. What both can do in the same way they are asked for
-themselves: `/` and `name`. What is one step on a disk and many in a store, or has to be synced on a
-disk, is a function here. `entries`, `read` and `exists` raise ExternalError where the answer is not
-known, which is never the same as "there is none". The others raise OSError on a disk and
-ExternalError in a store.
+A place is a pathlib Path, or has the same interface for `/` and `name`. Operations that are one
+step on a disk and several in a store, or that must be synced on a disk, are functions of this
+module.
+
+`entries`, `read` and `exists` raise ExternalError if the result is unknown, which is never the same
+as "does not exist". The others raise OSError on a disk and ExternalError in a store.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Place = Path | StorePath
 
 
 def place_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> Place:
-    """A folder, or by its URL one in a store, which `files` is asked for. ConfigError for a URL
-    that is none of ours."""
+    """A local folder, or an object-store path accessed through `files`. ConfigError for an
+    unsupported URL."""
     if not isinstance(given, str) or not is_url(given):
         return Path(given)
     scheme, _, rest = given.partition("://")
@@ -36,11 +37,10 @@ def place_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> 
 
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
-"""What alone says that there is no such file or folder."""
+"""The errors that prove that a file or folder does not exist."""
 
 
 def entries(folder: Place) -> Sequence[Place]:
-    """The files and folders in a folder; none where there is no such folder."""
     if isinstance(folder, StorePath):
         return folder.iterdir()
     try:
@@ -52,7 +52,6 @@ def entries(folder: Place) -> Sequence[Place]:
 
 
 def read(file: Place) -> bytes | None:
-    """The content of a file; None where there is no such file."""
     try:
         return file.read_bytes()
     except _ABSENT:
@@ -62,7 +61,6 @@ def read(file: Place) -> bytes | None:
 
 
 def exists(place: Place) -> bool:
-    """Whether there is such a file or folder."""
     if isinstance(place, StorePath):
         return place.exists()
     try:
@@ -79,13 +77,13 @@ def _unknown(action: str, place: Place, error: OSError) -> ExternalError:
 
 
 def make(folder: Place) -> None:
-    """Have the folder be there; a store needs none."""
+    """Creates the folder; a no-op in a store."""
     if isinstance(folder, Path):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def write(file: Place, content: str) -> None:
-    """Have a file, in a folder that may be missing, hold this, whole or not at all, and synced."""
+    """Writes a file atomically and syncs it; creates its folder."""
     if isinstance(file, StorePath):
         file.write_bytes(content.encode())
         return
@@ -99,7 +97,6 @@ def write(file: Place, content: str) -> None:
 
 
 def delete(file: Place) -> None:
-    """Delete a file, if there is one."""
     if isinstance(file, StorePath):
         file.delete()
     else:
@@ -107,7 +104,7 @@ def delete(file: Place) -> None:
 
 
 def let_go(folder: Place, kept: Kept) -> None:
-    """Delete a folder that has been copied; what a crash leaves of it is still known to be that."""
+    """Deletes a folder that has been copied, in an order that a crash can resume."""
     if isinstance(folder, StorePath):
         folder.let_go(kept)
     else:
@@ -115,7 +112,7 @@ def let_go(folder: Place, kept: Kept) -> None:
 
 
 def delete_folder(folder: Place) -> None:
-    """Delete a folder with all in it; what another does at the same time is done."""
+    """Deletes a folder recursively; tolerates concurrent deletion."""
     if isinstance(folder, StorePath):
         folder.delete()
         return
@@ -125,8 +122,8 @@ def delete_folder(folder: Place) -> None:
 
 
 def copy_entry(entry: Place, to: Place) -> None:
-    """Have a file or folder, whose files are never written over, be in another place too: on a disk
-    by links, where it has them."""
+    """Copies an immutable file or a folder to another place, on a disk by hard links where
+    possible."""
     if isinstance(entry, StorePath):
         assert isinstance(to, StorePath)
         entry.copy(to)
@@ -144,8 +141,8 @@ def _linked(file: str, to: str) -> None:
 
 
 def set_aside(folder: Place, aside: Place, kept: Kept) -> bool:
-    """Have a folder's name be free, and what is to be kept of it be elsewhere; whether there was
-    such a folder. On a disk that is one step, and keeps all."""
+    """Moves a folder aside; False if it did not exist. Atomic on a disk. In a store only the part
+    to keep is preserved."""
     if isinstance(folder, StorePath):
         assert isinstance(aside, StorePath)
         return folder.set_aside(aside, kept)
@@ -157,8 +154,8 @@ def set_aside(folder: Place, aside: Place, kept: Kept) -> bool:
 
 
 def put_in_place(folder: Place, target: Place, kept: Kept) -> None:
-    """Have a folder be where none is, in one step on a disk: what a crash in the midst of it leaves
-    in a store, StorePath.put_in_place says."""
+    """Moves a folder to a free name. Atomic on a disk; StorePath.put_in_place describes the crash
+    states of a store."""
     if isinstance(folder, StorePath):
         assert isinstance(target, StorePath)
         folder.put_in_place(target, kept)

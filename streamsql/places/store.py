@@ -1,4 +1,4 @@
-"""An object store as seen from Python: files by their URLs. Who talks to it is given."""
+"""An object store with the interface of pathlib."""
 
 from __future__ import annotations
 
@@ -10,47 +10,38 @@ from streamsql.errors import InternalError
 
 SCHEME = "s3a"
 SCHEMES = (SCHEME, "s3")
-"""Of URLs: `s3:` is what others call the same."""
+"""Supported URL schemes; `s3:` is a synonym."""
 
 
 class StoreFiles(Protocol):
-    """Files by their URLs. All raise ExternalError where the store does not answer, or refuses; so
-    what cannot be looked at is never taken for what is not there."""
+    """Access to files by URL. All methods raise ExternalError if the store does not respond or
+    denies access, so an unknown file is never treated as missing."""
 
-    def read(self, url: str) -> bytes | None:
-        """What is in a file; None: there is none."""
+    def read(self, url: str) -> bytes | None: ...
 
-    def write(self, url: str, content: bytes) -> None:
-        """Have a file hold this, whole or not at all."""
+    def write(self, url: str, content: bytes) -> None: ...
 
-    def names(self, url: str) -> list[str]:
-        """Of the files and folders in a folder; none of what is none."""
+    def names(self, url: str) -> list[str]: ...
 
-    def exists(self, url: str) -> bool:
-        """Whether there is such a file or folder."""
+    def exists(self, url: str) -> bool: ...
 
-    def delete(self, url: str) -> None:
-        """A file, or a folder with all in it; does nothing if there is none."""
+    def delete(self, url: str) -> None: ...
 
-    def copy(self, url: str, to: str) -> None:
-        """A file, or all that is in a folder, over what is there."""
+    def copy(self, url: str, to: str) -> None: ...
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is known of a folder by those who delete it or have it be elsewhere."""
+    """The part of a folder that is preserved when it is deleted or moved."""
 
     owner: str
-    """The file that says whose it is."""
     nobody: str
-    """What that says of a folder that is nobody's."""
     notes: tuple[str, ...]
-    """The small files that are needed after it."""
 
 
 class StorePath:
-    """A file or folder of an object store: the part of pathlib's interface that is needed. A folder
-    is there as long as a file is in it, and nothing is renamed."""
+    """A file or folder of an object store, with the subset of pathlib's interface that is needed. A
+    folder exists while it contains a file. There is no rename."""
 
     def __init__(self, url: str, files: Callable[[], StoreFiles]) -> None:
         self._url = url.rstrip("/")
@@ -73,57 +64,46 @@ class StorePath:
 
     @property
     def name(self) -> str:
-        """The last part."""
         return self._url.rpartition("/")[2]
 
     @property
     def parent(self) -> StorePath:
-        """The folder that it is in."""
         return StorePath(self._url.rpartition("/")[0], self._files)
 
     def with_name(self, name: str) -> StorePath:
-        """Another one in the same folder."""
         return self.parent / name
 
     def exists(self) -> bool:
-        """Whether there is such a file or folder."""
         return self._files().exists(self._url)
 
     def read_bytes(self) -> bytes:
-        """What is in a file; FileNotFoundError where there is none."""
         found = self._files().read(self._url)
         if found is None:
             raise FileNotFoundError(f"there is no {self._url}")
         return found
 
     def read_text(self, encoding: str = "utf-8") -> str:
-        """The same as text."""
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, content: bytes) -> None:
-        """Have the file hold this, whole or not at all."""
         self._files().write(self._url, content)
 
     def iterdir(self) -> list[StorePath]:
-        """What is in a folder."""
         return [self / name for name in self._files().names(self._url)]
 
     def delete(self) -> None:
-        """The file, or the folder with all in it, if there is one."""
         self._files().delete(self._url)
 
     def copy(self, to: StorePath) -> None:
-        """A file, or all that is in a folder, over what is there."""
+        """Overwrites the target."""
         self._files().copy(self._url, str(to))
 
-    # -- steps that a crash may come between -----------------------------------------------------
+    # -- crash-safe steps --------------------------------------------------------------------------
 
     def set_aside(self, aside: StorePath, kept: Kept) -> bool:
-        """Delete a folder but for what is kept of it, elsewhere; whether there was one.
-
-        Before anything else the owner's file says that it is nobody's: whoever meets what a crash
-        has left of the folder sets it aside again.
-        """
+        """Deletes a folder except for the preserved part, which is copied elsewhere; False if it
+        did not exist. The owner file is first marked as unowned, so that the next caller resumes
+        after a crash."""
         names = self._names()
         if not names:
             return False
@@ -135,10 +115,9 @@ class StorePath:
         return True
 
     def put_in_place(self, target: StorePath, kept: Kept) -> None:
-        """Copy a folder to where none is, and delete it. The owner's file comes last, here and
-        there, and what is kept of a folder comes just before it, and goes first: so a copy that is
-        not whole is nobody's, and a folder that is still there beside one that is whole is all that
-        a crash has left."""
+        """Copies a folder to a free name, and deletes it. The owner file is written last and
+        deleted last, and the preserved part just before it. A partial copy is therefore unowned,
+        and a source next to a complete copy is a leftover of a crash."""
         names = self._names()
         late = [name for name in (*kept.notes, kept.owner) if name in names]
         for name in [*(name for name in names if name not in late), *late]:
@@ -146,7 +125,6 @@ class StorePath:
         self.let_go(kept)
 
     def let_go(self, kept: Kept) -> None:
-        """Delete the folder, in the order that put_in_place says."""
         names = self._names()
         first = [name for name in kept.notes if name in names]
         for name in [*first, *(n for n in names if n not in first and n != kept.owner)]:
@@ -159,10 +137,10 @@ class StorePath:
 
 
 def no_store() -> StoreFiles:
-    """For who knows where the files are, and asks for none."""
-    raise InternalError("there is nobody to ask for the files of a store")
+    """For callers without an object store."""
+    raise InternalError("object-store files are not accessible here")
 
 
 def is_url(text: str) -> bool:
-    """Whether a text names no local folder."""
+    """Whether a text is a URL rather than a local folder."""
     return "://" in text

@@ -1,8 +1,5 @@
-"""CREATE SINK: a stream's rows as files, by a query that is SELECT * FROM the stream and no more.
-
-What the files hold follows from the stream as it is now. A connection of another kind would have a
-module beside this one.
-"""
+"""CREATE SINK: a stream's rows as files, by a query equal to SELECT * FROM the stream, with the
+stream's current columns. Each kind of connection has its own module."""
 
 from __future__ import annotations
 
@@ -126,9 +123,10 @@ def _stream(statement: CreateSink, catalog: Catalog) -> Source:
     check_not_read(source, statement.span)
     if source.kind is Kind.TABLE:
         raise UnsupportedError(
-            f"{name} is a table: files only grow, and cannot take back what a table changes",
-            hint=f"Declare a stream over its topic, '{source.topic.name}': each of the table's "
-            "changes is a row of that. Or ask the table itself for what it holds now.",
+            f"{name} is a table: files are append-only and cannot retract rows",
+            hint=f"Declare a stream over its topic, '{source.topic.name}', to write a row for each "
+            "change, "
+            "or query the table for its current content.",
             span=statement.span,
         )
     return source
@@ -147,7 +145,7 @@ def _connection(given: WithProperties, statement: CreateSink) -> str:
         )
     if connection.upper() != "FILE":
         raise UnsupportedError(
-            f"there are no sinks with the CONNECTION '{connection}'",
+            f"unknown CONNECTION '{connection}' of a sink",
             hint="CONNECTION='FILE' writes files; connectors of Kafka Connect write elsewhere.",
             span=given.span("CONNECTION"),
         )
@@ -186,8 +184,9 @@ def _partition_by(
             )
         if types[name] not in _PARTITIONED_BY:
             raise UnsupportedError(
-                f"PARTITION_BY: column {quote(name)} is of type {type_text(types[name])}, whose "
-                "values make no names of folders",
+                f"PARTITION_BY: values of type {type_text(types[name])} cannot be folder names: "
+                "column "
+                f"{quote(name)}",
                 hint="Partition by a STRING, INT, BIGINT, BOOLEAN or DATE. Of a time a column "
                 "such as FORMAT_TIMESTAMP(t, 'yyyy-MM-dd') AS day can be made in a stream.",
                 span=span,
@@ -207,7 +206,7 @@ def _listed_names(text: str, given: WithProperties) -> tuple[str, ...]:
         place = match.end()
     ends_in_comma = text.rstrip().endswith(",")
     if place < len(text) or not names or ends_in_comma or len(set(names)) < len(names):
-        raise given.invalid("PARTITION_BY", f"'{text}' is no list of columns", "a, b")
+        raise given.invalid("PARTITION_BY", f"'{text}' is not a list of columns", "a, b")
     return tuple(names)
 
 
@@ -236,7 +235,8 @@ def _check_columns(
 
 
 def _check_goes_on(existing: ExternalSink, planned: QueryStatementPlan, planning: Planning) -> None:
-    """UnsupportedError where the query of the sink that there is cannot go on as the new one."""
+    """Raises UnsupportedError if the existing sink's query cannot resume with the new
+    definition."""
     statement = parse_one(existing.statement)
     assert isinstance(statement, CreateSink)
     try:
@@ -248,6 +248,6 @@ def _check_goes_on(existing: ExternalSink, planned: QueryStatementPlan, planning
     raise UnsupportedError(
         f"CREATE OR REPLACE cannot have sink {existing.name} read {planned.query.reads[0]}: "
         f"it reads {existing.reads}, and its place in there",
-        hint=f"DROP SINK {quote(existing.name)} and create it again: it then begins anew.",
+        hint=f"DROP SINK {quote(existing.name)} and create it again, which starts from scratch.",
         span=planned.statement.span if planned.statement else None,
     )

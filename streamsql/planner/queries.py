@@ -162,7 +162,7 @@ def query_plan(
 
 
 def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
-    """What goes by the clock gives another result when it is run again."""
+    """Nondeterministic functions give another result on repetition."""
     if guarantee(planning.session) is not Guarantee.EXACTLY_ONCE or not isinstance(root, Sink):
         return
     if any(isinstance(node, Derived) and node.by_clock for node in operators(root)):
@@ -174,11 +174,10 @@ def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
         )
     if any(lookups(node) and any(node.stores(root)) for node in operators(root)):
         raise ConfigError(
-            "What is looked up outside of Kafka cannot be grouped or joined further and be "
-            "delivered exactly once: for a row that is processed again something else may be "
-            "found.",
-            hint=f"SET '{GUARANTEE}'='at_least_once', or write what is looked up into a stream "
-            "and read that.",
+            "After a lookup, grouping and joins cannot be delivered exactly once: a row that "
+            "is processed again may have another result.",
+            hint=f"SET '{GUARANTEE}'='at_least_once', or write the lookup results to a stream "
+            "and read that stream.",
             span=query.span,
         )
 
@@ -190,8 +189,9 @@ def _check_persistent(query: Query, statement: str) -> None:
     if query.limit is not None:
         raise PlanError(
             f"{statement} statements don't support LIMIT clause.",
-            hint="LIMIT ends a SELECT .. EMIT CHANGES; a stored query goes on. A table of first "
-            "rows is by QUALIFY ROW_NUMBER() OVER (PARTITION BY .. ORDER BY ..) <= n.",
+            hint="LIMIT applies to SELECT .. EMIT CHANGES; a persistent query has no end. For a "
+            "Top-N table, "
+            "use QUALIFY ROW_NUMBER() OVER (PARTITION BY .. ORDER BY ..) <= n.",
             span=query.span,
         )
 
@@ -210,15 +210,15 @@ def _check_kind(built: Built, statement: CreateAsSelect) -> None:
 def _check_no_loop(built: Built, statement: CreateAsSelect) -> None:
     if statement.name in sources_read(built.root):
         raise PlanError(
-            f"Cannot make {quote(statement.name)} out of itself: the query would read what it "
-            "writes.",
+            f"Cannot create {quote(statement.name)} from itself: the query would read its own "
+            "output.",
             hint="Give the result another name.",
             span=statement.span,
         )
 
 
 def _replaced_id(existing: Source | None, catalog: Catalog) -> str | None:
-    """OR REPLACE goes on under the id of the query that it replaces."""
+    """OR REPLACE keeps the id of the replaced query."""
     return existing.created_by_query if existing is not None else None
 
 

@@ -1,7 +1,5 @@
-"""One statement: what it will do (`plan`), and the catalog after it (`apply`).
-
-The one path for check, EXPLAIN and execution; nothing here touches Kafka or Spark.
-"""
+"""One statement: its effect (`plan`), and the resulting catalog (`apply`). Used by check, EXPLAIN
+and execution, without Kafka or Spark."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ from streamsql.planner.with_clause.query_ids import number_of
 __all__ = ["FAMILIES", "apply", "plan"]
 
 FAMILIES = tuple(import_module(f"{ddl.__name__}.{m.name}") for m in iter_modules(ddl.__path__))
-"""The modules, beside this one, whose statements `plan` knows: all that stand in planner/ddl."""
+"""Other modules with statements for `plan`: all of planner/ddl."""
 
 
 def plan(
@@ -61,15 +59,12 @@ def plan(
     replaces: bool = False,
     logged: bool = False,
 ) -> Planned:
-    """What the statement will do; the catalog is only read.
-
-    `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
-    asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
-    persistent query; one that `rebuilds` need not go on from what it replaces, and an INSERT INTO
-    .. SELECT that `replaces` takes the place of the query of its id. `logged`: the statement log
-    holds it, perhaps from a version that allowed more. Raises a StreamSQLError, with its
-    place in the statement's text, for whatever cannot be done.
-    """
+    """Plans a statement without changing the catalog. `properties` are the session's, by canonical
+    names. Without `topics` the existence of topics is not checked (check); likewise `schemas` and
+    the registry. `query_id` sets the id of a persistent query; one that `rebuilds` need not resume
+    from its predecessor, and an INSERT INTO .. SELECT that `replaces` takes the place of that
+    query. `logged`: the statement comes from the log, possibly of a version with fewer checks.
+    Raises a StreamSQLError with its position for an invalid statement."""
     try:
         with using(functions_of(catalog)):
             planning = Planning(

@@ -44,7 +44,6 @@ class Channel:
 
     @property
     def address(self) -> str:
-        """Of the client."""
         peer = self._writer.get_extra_info("peername")
         return str(peer[0]) if peer else "unknown"
 
@@ -59,7 +58,6 @@ class Channel:
         return first_message(await self._exactly(length))
 
     async def read(self) -> Message:
-        """The next message."""
         head = await self._exactly(5)
         bound = self._max_message if head[0] in _LONG else self._max_statement
         return message_of(head[:1], await self._exactly(body_length(head, bound)))
@@ -77,7 +75,7 @@ class Channel:
         if context is None:
             return
         try:
-            # Bytes that are here already were sent in the clear: they are not what was encrypted.
+            # Bytes received before were not encrypted.
             if getattr(self._reader, "_buffer", b""):
                 raise ProtocolError("received unencrypted data after SSL request")
             await self._writer.start_tls(context)
@@ -96,7 +94,7 @@ class Channel:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that it is to be sent."""
+        """Whether the buffer should be flushed."""
         return len(self._out) >= BUFFER
 
     async def flush(self) -> None:
@@ -113,7 +111,7 @@ class Channel:
             self._writer.write(bytes(self._out))
             self._out.clear()
         try:
-            # Not wait_for, which may swallow that it is cancelled.
+            # Not wait_for, which may swallow a cancellation.
             async with asyncio.timeout(SLOW_SECONDS):
                 await self._drain()
         except TimeoutError:

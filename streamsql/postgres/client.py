@@ -1,4 +1,4 @@
-"""One client's session: what is set, prepared and under way, and how each statement is run."""
+"""One client's session: settings, prepared statements, and execution."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"
 
 @dataclass(frozen=True)
 class Asker:
-    """What of a session the system catalog tells. `trial`: only the columns are wanted, and the
-    values in the text are made up."""
+    """Session facts for the system catalog. `trial`: only the columns are requested, with sample
+    values."""
 
     user: str
     settings: Settings
@@ -52,11 +52,9 @@ class Asker:
 
 
 class System(Protocol):
-    """What answers for pg_catalog and its like."""
+    """Answers queries of pg_catalog and similar schemas."""
 
-    def takes(self, text: str) -> bool:
-        """Whether a statement is to be answered here."""
-        ...
+    def takes(self, text: str) -> bool: ...
 
     def answer(
         self, text: str, asker: Asker
@@ -68,7 +66,7 @@ class System(Protocol):
 
 @dataclass
 class Client:
-    """What a connection knows and does, but for bytes. Used on the event loop."""
+    """State and behavior of a connection above the byte level. Used on the event loop."""
 
     engine: Engine
     config: PostgresConfig
@@ -90,14 +88,13 @@ class Client:
     # -- preparing ---------------------------------------------------------------------------------
 
     async def prepare(self, piece: Piece, types: tuple[int, ...] = ()) -> Prepared:
-        """A statement, its parameters typed."""
         known = self.preparer.known(piece, types)
         if known is not None:
             return known
         return await self.gates.short(lambda: self.preparer.prepare(piece, types))
 
     async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
-        """The columns that its rows will have; None where there are none."""
+        """Columns of the result; None without rows."""
         match prepared.command:
             case commands.ShowSetting(name):
                 return (Column(Settings.shown(name), TEXT),)
@@ -160,7 +157,7 @@ class Client:
             columns, rows = await self._asked(prepared.template.filled(values).text)
             return Ready("SELECT", named(columns, prepared.piece.text), rows, form)
         written = prepared.template.filled(values)
-        # Once its shape is known a lookup takes no thread, and waits for nobody.
+        # A lookup with a known shape needs no thread and does not block.
         coming = self._soon(written)
         if coming is not None:
             return self._answered(await self._placed(coming, written), prepared, form)
@@ -236,7 +233,7 @@ class Client:
     # -- transactions ------------------------------------------------------------------------------
 
     def check_may_run(self, prepared: Prepared) -> None:
-        """PgError within a transaction that has failed, but for what ends it."""
+        """Raises PgError in a failed transaction, except for statements that end it."""
         command = prepared.command
         ends = isinstance(command, commands.Transaction) and command.action != "SAVEPOINT"
         if self.status == FAILED and not ends and not prepared.empty:
@@ -246,13 +243,12 @@ class Client:
             )
 
     def failed(self) -> None:
-        """A statement has failed."""
         if self.status == IN_TRANSACTION:
             self.status = FAILED
 
     def transaction(self, action: str) -> tuple[str, list[Remark]]:
-        """Begin or end one; what is answered. Statements take effect at once: nothing is ever
-        taken back, and who asks for it is told."""
+        """Begins or ends a transaction; returns the responses. Statements take effect immediately:
+        a rollback only warns."""
         remarks = []
         tag = action
         if action == "BEGIN":
@@ -279,7 +275,6 @@ class Client:
         return tag, remarks
 
     def close(self) -> None:
-        """The client has gone."""
         self.cursors.close_all()
 
 
@@ -293,8 +288,7 @@ def _park(place: Place, results: Results) -> None:
 
 
 def _when_ended(results: Working, release: Callable[[], None]) -> None:
-    """Give back what was taken once the thread is through, which may be after the client has lost
-    interest."""
+    """Releases the slots when the thread has ended, possibly after the client has disconnected."""
 
     async def wait() -> None:
         try:

@@ -46,7 +46,7 @@ _NOT_SETTINGS = frozenset({"user", "database", "replication", "options"})
 
 
 class Others(Protocol):
-    """What a connection knows of the others."""
+    """A connection's view of the other connections."""
 
     @property
     def full(self) -> bool:
@@ -60,7 +60,7 @@ class Others(Protocol):
 
 @dataclass(frozen=True)
 class Shared:
-    """What all connections of a listener have in common."""
+    """Shared state of a listener's connections."""
 
     engine: Engine
     config: PostgresConfig
@@ -93,7 +93,7 @@ class Connection:
                 self._speaking = begun
                 await self._messages(begun)
         except (Gone, TimeoutError):
-            pass  # Who says nothing is not told anything either.
+            pass  # A client that sent nothing gets no response.
         except ProtocolError as error:
             self._fatal(PgError(PROTOCOL, str(error)))
         except PgError as error:
@@ -156,7 +156,7 @@ class Connection:
         return speaking
 
     async def _started(self) -> None:
-        """Wait until the engine knows what there is and runs it, but not for long."""
+        """Waits for the engine's startup with a timeout."""
         deadline = time.monotonic() + START_SECONDS
         while not self._shared.engine.startup().ready:
             if time.monotonic() > deadline:
@@ -214,7 +214,6 @@ class Connection:
             )
 
     def cancel(self) -> None:
-        """End the statement that is at work, if one is."""
         if self._task is not None and not self._task.done():
             self._cancelled = True
             self._task.cancel()
@@ -225,7 +224,7 @@ def _of_engine(engine: Engine) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _settings(given: dict[str, str]) -> Settings:
-    """What a client wants of its session, in its first message."""
+    """Session settings in the client's first message."""
     settings = Settings()
     wanted = {name.lower(): value for name, value in given.items() if name not in _NOT_SETTINGS}
     words = given.get("options", "").replace("--", "-c ").split()

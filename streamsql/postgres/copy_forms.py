@@ -76,7 +76,7 @@ class CopyForm:
         """From a row's values to a CopyData message."""
         writers = [column.writer(self.code, self.zone) for column in columns]
 
-        # What stands before the rows comes with the first of them: clients rely on it.
+        # The header is sent with the first rows: clients rely on it.
         head = [self.head(columns)]
 
         def write(values: Sequence[object]) -> bytes:
@@ -87,18 +87,15 @@ class CopyForm:
         return write
 
     def head(self, columns: Sequence[Column]) -> bytes:
-        """What stands before the first row."""
         if self.code:
             return BINARY_HEAD
         return self.line([column.name.encode() for column in columns]) if self.header else b""
 
     @property
     def end(self) -> bytes:
-        """What stands behind the last row."""
         return BINARY_END if self.code else b""
 
     def line(self, cells: Sequence[bytes | None]) -> bytes:
-        """One row."""
         if self.code:
             parts = [struct.pack("!h", len(cells))]
             for cell in cells:
@@ -135,7 +132,7 @@ class CopyReader:
         """Rows so far, with the header."""
 
     def feed(self, data: bytes, *, last: bool = False) -> Iterator[Cells]:
-        """The rows that are whole by now."""
+        """The complete rows received so far."""
         self._rest += data
         rows = self._binary(last) if self._form.code else self._texts(last)
         for cells in rows:

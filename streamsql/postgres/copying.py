@@ -123,7 +123,7 @@ class _Copied:
         self.written = 0
 
     def take(self, data: bytes, *, last: bool = False) -> None:
-        """Write the rows that are whole by now."""
+        """Writes the complete rows received so far."""
         batch: list[dict[str, Any]] = []
         for cells in self._reader.feed(data, last=last):
             batch.append(self._row(cells))

@@ -22,18 +22,15 @@ class Cursors:
             raise PgError("42P03", f'cursor "{name}" already exists')
 
     def get(self, name: str) -> Results:
-        """The cursor of that name; PgError where there is none."""
         if name not in self._open:
             raise PgError(NO_SUCH_CURSOR, f'cursor "{name}" does not exist')
         return self._open[name][0]
 
     @property
     def names(self) -> list[str]:
-        """Of all that are open."""
         return list(self._open)
 
     def close(self, name: str) -> None:
-        """End one."""
         self.get(name).close()
         del self._open[name]
 
@@ -43,6 +40,5 @@ class Cursors:
             self.close(name)
 
     def close_all(self) -> None:
-        """End all."""
         for name in list(self._open):
             self.close(name)

@@ -1,4 +1,4 @@
-"""Errors as the protocol tells them: a code (SQLSTATE), the place, detail and hint."""
+"""Errors in the protocol's form: SQLSTATE, position, detail and hint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BAD_COPY = "22P04"
 
 
 class PgError(Exception):
-    """What goes wrong in this room itself."""
+    """An error of the protocol layer."""
 
     def __init__(
         self, code: str, message: str, *, hint: str | None = None, detail: str | None = None
@@ -53,8 +53,7 @@ class PgError(Exception):
 
 
 class Placed(Exception):
-    """An error of the engine's in a text that was written anew: `origin` leads from its places to
-    those in what the client has sent."""
+    """An engine error in a rewritten text: `origin` maps its positions to the client's text."""
 
     def __init__(self, error: StreamSQLError, origin: Callable[[int], int]) -> None:
         super().__init__(str(error))
@@ -137,7 +136,7 @@ def fields_of(
 
 
 def notice_fields(text: str, severity: str = "NOTICE", code: str = "00000") -> dict[str, str]:
-    """The fields of a NoticeResponse; `detail` is what stands in further lines."""
+    """Fields of a NoticeResponse; `detail` has further lines."""
     first, _, rest = text.partition("\n")
     fields = {"S": severity, "V": severity, "C": code, "M": first}
     return fields | ({"D": rest} if rest else {})

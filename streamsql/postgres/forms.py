@@ -20,8 +20,8 @@ RowWriter = Callable[[Sequence[object]], bytes]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as a client sees it. `of` is its type with us; None: `type` tells how its values are
-    written."""
+    """A column as the client sees it. `of` is the SQL type; None: `type` determines the
+    encoding."""
 
     name: str
     type: PgType
@@ -46,7 +46,7 @@ def named(columns: Sequence[Column], text: str) -> tuple[Column, ...]:
 
 
 class Form(Protocol):
-    """How rows are handed on: as messages, but for those of a cursor."""
+    """Output of rows: as messages, except for cursors."""
 
     def writer(self, columns: Sequence[Column]) -> Callable[[Sequence[object]], Any]:
         """From a row's values to a message."""
@@ -69,7 +69,6 @@ class RowForm:
     zone: tzinfo | None = None
 
     def description(self, columns: Sequence[Column]) -> list[ColumnForm]:
-        """What RowDescription says."""
         return [
             ColumnForm(c.name, c.type.oid, c.type.size, c.type.modifier, self._format(index))
             for index, c in enumerate(columns)

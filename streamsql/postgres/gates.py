@@ -1,4 +1,4 @@
-"""How much is at work for all clients together: scans wait their turn, push queries have places."""
+"""Concurrency limits for all clients: scans wait in order, push queries have slots."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ T = TypeVar("T")
 
 
 class Gates:
-    """Made once a listener; used on its event loop.
-
-    A client has one statement at work at a time, and turns come in the order in which they were
-    asked for: so a dashboard with twenty panels does not keep others waiting for all of them.
-    """
+    """One per listener; used on its event loop. Each client runs one statement at a time, and slots
+    are granted in order of request, so a dashboard with twenty panels does not block others."""
 
     def __init__(self, scans: int, pushes: int, work: WorkThreads) -> None:
         """`work` counts the threads of statements, those of other ports among them."""
@@ -26,8 +23,8 @@ class Gates:
         self.work = work
 
     async def admitted(self, *, goes_on: bool) -> Place:
-        """What a statement holds whose thread begins now: the place of a push query where it
-        `goes_on`, else a turn, which is waited for, and a thread."""
+        """Slot of a starting statement: a push-query slot with `goes_on`, otherwise a scan slot,
+        which is awaited, and a thread."""
         if goes_on:
             self.push()
             return Place(self, self.pushed, parked=True)
@@ -44,7 +41,7 @@ class Gates:
         self.work.leave()
 
     def push(self) -> None:
-        """Take a place of a push query, which `pushed` gives back; PgError where there is none."""
+        """Acquires a push-query slot, which `pushed` releases; PgError at the limit."""
         if not self._pushes:
             raise PgError(
                 TOO_MANY,
@@ -64,7 +61,7 @@ class Gates:
 
 
 class Place:
-    """What one statement holds until its thread has ended."""
+    """Slot of a statement until its thread has ended."""
 
     def __init__(self, gates: Gates, release: Callable[[], None], *, parked: bool) -> None:
         self._gates = gates
@@ -72,13 +69,12 @@ class Place:
         self._parked = parked
 
     def park(self) -> None:
-        """Hold the place of a push query instead: the statement waits for its client from now on.
-        PgError where there is none."""
+        """Switches to a push-query slot, since the statement now waits for its client. PgError at
+        the limit."""
         if not self._parked:
             self._gates.push()
             self._release()
             self._release, self._parked = self._gates.pushed, True
 
     def release(self) -> None:
-        """The thread has ended."""
         self._release()

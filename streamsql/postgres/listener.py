@@ -22,7 +22,7 @@ _log = logging.getLogger("streamsql.postgres")
 BACKLOG = 512
 CLOSE_SECONDS = 2.0
 SPARE = 20
-"""Connections above the bound that are told so, or carry a Cancel; others are closed at once."""
+"""Connections beyond the limit that receive an error or carry a Cancel; others are closed."""
 
 
 class Listener:
@@ -68,12 +68,10 @@ class Listener:
 
     @property
     def listens(self) -> bool:
-        """Whether it does by now."""
         return self._server is not None
 
     @property
     def port(self) -> int:
-        """That it listens on."""
         assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -91,7 +89,6 @@ class Listener:
             found.cancel()
 
     async def close(self) -> None:
-        """No new connections; those that there are end."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):

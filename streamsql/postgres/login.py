@@ -1,5 +1,5 @@
-"""Who a client is: SCRAM where the users file has a verifier, else the password as it is, but only
-inside TLS or from this machine."""
+"""Authentication: SCRAM if the users file has a verifier, otherwise the plain password over TLS or
+from localhost only."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from streamsql.users.scram import MECHANISM, Exchange, LoginRefused, Verifier
 
 _log = logging.getLogger("streamsql.access")
 FAILURES, PER_SECOND = 10, 0.2
-"""Of one address: so many wrong passwords at once, and then one in five seconds."""
+"""Per address: burst of wrong passwords, and then one per five seconds."""
 Say = Callable[[bytes], Awaitable[None]]
 Hear = Callable[[], Awaitable[Message]]
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Where a connection comes from, and whether what it says can be overheard."""
+    """Address of a connection, and whether it is protected from eavesdropping."""
 
     address: str
     private: bool
 
 
 def is_private(address: str, tls: bool) -> bool:
-    """Whether nobody between can read what is sent."""
+    """Whether the connection is protected from eavesdropping."""
     try:
         return tls or ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -47,7 +47,7 @@ class Doorman:
         self._failures = failures or Rate(PER_SECOND, FAILURES)
 
     async def admit(self, name: str, caller: Caller, say: Say, hear: Hear) -> User:
-        """The user, once it is clear that it is them; PgError for anybody else."""
+        """The authenticated user; PgError otherwise."""
         if self._failures.take(caller.address) > 0:
             raise PgError(
                 NOT_AUTHORIZED, "too many failed logins", hint="Wait some seconds, and try again."

@@ -1,5 +1,4 @@
-"""Statements as the protocol prepares them: their parameters typed, their columns told, before any
-value is there."""
+"""Prepared statements: parameter types and result columns before values are known."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ from streamsql.session import Session
 
 T = TypeVar("T")
 REMEMBERED = 500
-"""Statements whose types are remembered while the catalog is as it is."""
+"""Cached statement types per catalog version."""
 _SAMPLES = {
     "bool": "TRUE",
     "int2": "1",
@@ -55,7 +54,7 @@ _SAMPLES = {
     "timestamptz": "'2000-01-01T00:00:00'",
     "bytea": "TO_BYTES('00', 'hex')",
 }
-"""Literals that stand for values while columns are looked for."""
+"""Sample literals for values during column inference."""
 _TAG = re.compile(r"\s*(\w+)(?:\s+OR\s+REPLACE)?(?:\s+(\w+))?", re.IGNORECASE)
 _NOT_PLAIN = ("bytea", "date", "time", "timestamp", "timestamptz", "json", "jsonb", "uuid")
 _LOOKS = ("SHOW", "LIST", "DESCRIBE", "DESC", "EXPLAIN")
@@ -74,17 +73,16 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it."""
         return not self.piece.text.strip()
 
     @cached_property
     def looks(self) -> bool:
-        """Whether it only looks at what there is, and has to be run to know its columns."""
+        """Whether it only reads the catalog, and must run to determine its columns."""
         return self.command is None and (self.system or self.tag in _LOOKS)
 
     @cached_property
     def tag(self) -> str:
-        """What CommandComplete says of it, but for counts."""
+        """Tag of CommandComplete, without counts."""
         found = _TAG.match(self.piece.text)
         if found is None:
             return ""
@@ -94,7 +92,7 @@ class Prepared:
         return f"{first} {second}".strip() if first in _WITH_OBJECT else first
 
     def values(self, bind: Bind) -> tuple[str, ...]:
-        """The parameters' values as literals; PgError for what is none."""
+        """Parameter values as literals; PgError if invalid."""
         if len(bind.values) != len(self.parameters):
             raise PgError(
                 PROTOCOL,
@@ -108,8 +106,8 @@ class Prepared:
 
 
 def system_samples(parameters: Sequence[PgType]) -> list[str]:
-    """Literals that stand for values in a query of the system's, while its columns are looked
-    for. Texts differ, as keys of JSON have to."""
+    """Sample literals for values of a system query during column inference. Texts are distinct,
+    since JSON keys must be."""
     return [
         "NULL"
         if kind.array or kind.codec.name in _NOT_PLAIN
@@ -145,7 +143,7 @@ class Preparer:
     _columns: dict[tuple[object, ...], tuple[Column, ...] | None] = field(default_factory=dict)
 
     def known(self, piece: Piece, given: Sequence[int] = ()) -> Prepared | None:
-        """As `prepare`, of what it has prepared before; does not block."""
+        """As `prepare`, for cached statements; does not block."""
         self._forget()
         return self._prepared.get(self._prepared_key(piece, given))
 
@@ -219,7 +217,7 @@ class Preparer:
         return (prepared.piece.text, oids, *self.session.properties.items())
 
     def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
-        """The columns of a query's answer; None for what is no query. Blocks."""
+        """Result columns of a query; None otherwise. Blocks."""
         self._forget()
         key = self._columns_key(prepared)
         if key not in self._columns:
@@ -242,8 +240,7 @@ class Preparer:
             raise Placed(error, written.origin) from None
 
     def parsed(self, written: Written) -> Script:
-        """The one statement of a text; what is wrong with it is raised, with its place in what the
-        client has sent."""
+        """The single statement of a text; errors have positions in the client's text."""
         script = self.engine.parse(written.text, self.session)
         if script.error is not None:
             raise Placed(script.error, written.origin)

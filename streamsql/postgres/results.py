@@ -1,4 +1,4 @@
-"""What a statement answers, as it comes: the engine works in a thread, the client takes rows."""
+"""Results of a statement as they arrive: the engine works in a thread, the client takes rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LINE = Field("line")
 
 @dataclass(frozen=True)
 class Remark:
-    """Told to the client beside the result."""
+    """A notice sent with the result."""
 
     text: str
     severity: str = "NOTICE"
@@ -45,8 +45,7 @@ def _nothing() -> None:
 
 
 class Results:
-    """The rows of one statement, written in a form. `columns` are known once `begin` has returned;
-    None where there are none."""
+    """Rows of one statement in a form. `columns` are known after `begin`; None without rows."""
 
     def __init__(self, tag: str) -> None:
         self.columns: tuple[Column, ...] | None = None
@@ -62,14 +61,13 @@ class Results:
 
     @property
     def tag(self) -> str:
-        """What CommandComplete says."""
         return f"SELECT {self.sent}" if self._tag == "SELECT" else self._tag
 
     async def begin(self) -> None:
-        """Wait until the columns are known; raises what is wrong with the statement."""
+        """Waits until the columns are known; raises the statement's error."""
 
     async def take(self, limit: int | None) -> list[Any]:
-        """Rows, at most so many, waited for while there is none; none at the end (`done`)."""
+        """At most that number of rows, waiting for the first; empty at the end (`done`)."""
         if not self._rows:
             await self._more()
         taken = [self._rows.popleft() for _ in range(min(len(self._rows), limit or 1 << 30))]
@@ -77,9 +75,9 @@ class Results:
         return taken
 
     async def gather(self, limit: int | None, seconds: float | None) -> list[Any]:
-        """Rows as FETCH wants them: of a result that goes on those that are there once there is
-        one, or all that come within some seconds; else as many as were asked for. Whoever is
-        interrupted has taken none."""
+        """Rows for FETCH: of a continuous result the available ones after the first, or all within
+        a number of seconds; otherwise as many as requested. An interrupted call consumes
+        nothing."""
         enough = limit if limit is not None else 1 << 30
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         try:
@@ -97,7 +95,6 @@ class Results:
         self.done = True
 
     def close(self) -> None:
-        """Nobody wants the rest."""
         self.done = True
 
 
@@ -133,13 +130,13 @@ class Working(Results):
         self._closed = False
         self._begun = False
         self._told = False
-        """Whether the columns of a result were told."""
+        """Whether the columns of a result were sent."""
         self.ended = asyncio.Event()
         """Set once the thread is through."""
         self._loop = asyncio.get_running_loop()
 
     async def begin(self) -> None:
-        """Start the thread, and wait for what it says first."""
+        """Starts the thread, and waits for its first result."""
         if not self._begun:
             self._begun = True
             run = contextvars.copy_context().run
@@ -169,7 +166,7 @@ class Working(Results):
             self.done = True
 
     def close(self) -> None:
-        """End the query under way; what it still gives is dropped."""
+        """Ends the running query and drops its remaining rows."""
         super().close()
         self._outbox.abandon()
         with self._lock:

@@ -1,4 +1,4 @@
-"""What the statements do that are the session's: settings, transactions, cursors."""
+"""Session statements: settings, transactions, cursors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,14 @@ Rows = Sequence[tuple[object, ...]]
 
 
 class Talk(Protocol):
-    """What a command can do to the exchange of messages."""
+    """A command's interface to the message exchange."""
 
-    def remark(self, text: str, severity: str = "NOTICE") -> None:
-        """A notice to the client."""
-        ...
+    def remark(self, text: str, severity: str = "NOTICE") -> None: ...
 
-    def forget(self, name: str | None) -> None:
-        """DEALLOCATE."""
-        ...
+    def forget(self, name: str | None) -> None: ...
 
     def report(self) -> None:
-        """Tell the client of settings that have changed."""
+        """Reports changed settings to the client."""
         ...
 
 

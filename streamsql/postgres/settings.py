@@ -1,4 +1,4 @@
-"""What a listener is told when it is started, and the settings that each session has."""
+"""Configuration of a listener, and session settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
 from streamsql.postgres.sql.commands import seconds_of
 
 VERSION = "15.0"
-"""Of PostgreSQL, what clients go by when they look for what it can do."""
+"""PostgreSQL version that clients see."""
 DEFAULT_PORT = 5433
 
 
@@ -34,16 +34,15 @@ class PostgresConfig:
     """Push queries, cursors over them and COPYs of them, and results that wait for their clients,
     all clients together."""
     threads: int = 64
-    """Statements at work at one time, where no other port has a say in it."""
+    """Concurrent statements, unless shared with other ports."""
     max_scans: int = 4
-    """Queries of the engine at work at one time; lookups by key and push queries are none of
-    them."""
+    """Concurrent scans, excluding key lookups and push queries."""
     buffer_rows: int = 1000
     """Rows of one result that may wait for its client."""
     login_seconds: float = 15.0
 
     def tls(self) -> ssl.SSLContext | None:
-        """What TLS is spoken with; None without a certificate."""
+        """TLS context; None without a certificate."""
         if self.tls_cert is None or self.tls_key is None:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -82,7 +81,7 @@ def _zone(value: str) -> str:
     try:
         return value if ZoneInfo(value) else value
     except (ValueError, OSError):
-        raise ValueError(f"there is no time zone {value}") from None
+        raise ValueError(f"unknown time zone {value}") from None
 
 
 def _timeout(value: str) -> str:
@@ -138,7 +137,7 @@ _REPORTED = {
     "standard_conforming_strings": "standard_conforming_strings",
     "timezone": "TimeZone",
 }
-"""Those whose values clients are told of, as the protocol spells them."""
+"""Settings reported to clients, in the protocol's spelling."""
 
 
 @dataclass
@@ -158,7 +157,7 @@ class Settings:
         return self._values.get(name, self.at_start.get(name, default))
 
     def set(self, name: str, value: str | None) -> None:
-        """Give a setting a value, None its default; names with a dot are whoever's they are."""
+        """Sets a setting, None for its default; names with a dot are unrestricted."""
         self.get(name)
         if value is None:
             self._values.pop(name, None)
@@ -173,7 +172,7 @@ class Settings:
             ) from None
 
     def begin(self, name: str, value: str) -> None:
-        """As the client has it when it comes."""
+        """Initial settings of a connection."""
         self.set(name, value)
         self.at_start[name] = self._values.pop(name)
 
@@ -187,7 +186,6 @@ class Settings:
         self._values.clear()
 
     def reported(self) -> dict[str, str]:
-        """What clients are told of, by the protocol's names."""
         return {shown: self.get(name) for name, shown in _REPORTED.items()}
 
     @property

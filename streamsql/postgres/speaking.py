@@ -70,7 +70,7 @@ class Speaking:
         self._portals: dict[str, Portal] = {}
         self._reported: dict[str, str] = {}
         self.answered = False
-        """Whether ReadyForQuery has been said to the message at work."""
+        """Whether ReadyForQuery was sent for the current message."""
         self._skipping = False
         """Whether an error is passed over, up to the next Sync."""
 
@@ -86,7 +86,7 @@ class Speaking:
                 return False
 
     async def handle(self, message: Message) -> None:
-        """Do what a message says; errors are told to the client."""
+        """Handles a message; errors are sent to the client."""
         self.answered = False
         match message:
             case Query(text):
@@ -107,8 +107,8 @@ class Speaking:
                     await self._skip(error)
 
     def tell(self, error: BaseException) -> None:
-        """Send an error, with its place in what the client has sent. What ends the connection goes
-        on to whoever closes it."""
+        """Sends an error with its position in the client's text. Connection-ending errors
+        propagate."""
         self.client.failed()
         match error:
             case Placed():
@@ -135,7 +135,8 @@ class Speaking:
             await self.channel.flush()
 
     async def _skip(self, error: Exception) -> None:
-        """Tell an error at once, since a client may wait for it, and pass over what follows."""
+        """Sends an error immediately, since a client may wait for it, and skips the following
+        messages."""
         self.tell(error)
         self._skipping = True
         await self.channel.flush()
@@ -170,7 +171,7 @@ class Speaking:
         async with self.client.at_work():
             prepared = await self.client.prepare(piece)
             if prepared.parameters:
-                raise PgError("42P02", "there is no parameter $1")
+                raise PgError("42P02", "unknown parameter $1")
             self.client.check_may_run(prepared)
             results = await self.start(prepared, (), RowForm(zone=self.client.settings.zone))
         if results is None:
@@ -210,8 +211,8 @@ class Speaking:
         return Ready(f"FETCH {len(rows)}", cursor.columns or (), rows, form)
 
     async def _send(self, results: Results, limit: int | None) -> bool:
-        """Rows to the client, at most so many; whether there may be more. They are flushed as they
-        come where they go on coming."""
+        """Sends at most that number of rows; returns whether there may be more. Continuous rows are
+        flushed as they arrive."""
         async with self.client.at_work():
             left = limit
             while left is None or left > 0:
@@ -236,7 +237,6 @@ class Speaking:
             self.remark(remark.text, remark.severity)
 
     def remark(self, text: str, severity: str = "NOTICE") -> None:
-        """A notice to the client."""
         code = "01000" if severity == "WARNING" else "00000"
         self.channel.write(answers.notice(notice_fields(text, severity, code)))
 
@@ -363,7 +363,7 @@ class Speaking:
             portal.results.close()
 
     def report(self) -> None:
-        """Tell the client of settings whose values are not those that it knows."""
+        """Reports settings whose values the client does not know."""
         for name, value in self.client.settings.reported().items():
             if self._reported.get(name) != value:
                 self._reported[name] = value

@@ -1,8 +1,6 @@
-"""The properties of a session (SET 'name' = 'value'): names, types, defaults and meaning.
-
-Values are kept as text by canonical name; this module turns them into what they mean. SHOW
-PROPERTIES, completion and the documentation read PROPERTIES.
-"""
+"""Session properties (SET 'name' = 'value'): names, types, defaults and meaning. Values are stored
+as text by canonical name and parsed here. SHOW PROPERTIES, completion and the documentation read
+PROPERTIES."""
 
 from __future__ import annotations
 
@@ -119,7 +117,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
         ),
         *schema_registry.DEFINITIONS,
         PropertyDefinition(
-            VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."
+            VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} is replaced by a variable."
         ),
         PropertyDefinition(
             ASSERT_TOPIC_TIMEOUT,
@@ -165,7 +163,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             CONSISTENCY_TIMEOUT,
             _INTEGER,
             "10000",
-            "How long a pull query waits for what its token stands for, in milliseconds.",
+            "How long a pull query waits for the writes of its token, in milliseconds.",
             maximum=60_000,
         ),
         PropertyDefinition(
@@ -202,24 +200,24 @@ CONNECTIONS: dict[str, tuple[str, ...]] = {
     schema_registry.ISSUER_URL: (schema_registry.CLIENT_SECRET,),
     CONNECT_URL: (CONNECT_USER,),
 }
-"""Of other systems that statements have the engine talk to: the URL, and how it logs in there."""
 
 ADMINS = frozenset(
     {*CONNECTIONS, schema_registry.CA, schema_registry.CERTIFICATE, schema_registry.KEY}
 )
-"""What only an administrator may set: it names other systems, or files of the server's machine."""
+"""Properties that require an administrator: they name other systems, or files of the server's
+machine."""
 
 OF_QUERIES = (*(p.name for p in processing.DEFINITIONS), RECORDS_PER_BATCH, LOG_ROWS)
-"""Of how a query runs and delivers, whatever it computes: what ALTER QUERY may set."""
+"""Properties of how a query runs and delivers, which ALTER QUERY can change."""
 
 HIDDEN = "[hidden]"
 
 PREFIXES = ("ksql.streams.", "streamsql.", "ksql.")
-"""Prefixes that may be put before a name, or left out."""
+"""Optional prefixes of names."""
 
 
 def resolve(name: str) -> PropertyDefinition:
-    """The property of that name, with or without a prefix; ConfigError where there is none."""
+    """The property of a name with or without a prefix; ConfigError if unknown."""
     lower = name.strip().lower()
     for candidate in _spellings(lower):
         if candidate in PROPERTIES:
@@ -232,20 +230,20 @@ def resolve(name: str) -> PropertyDefinition:
 
 
 def _spellings(name: str) -> list[str]:
-    """The name as it stands, without each known prefix, and with each."""
+    """The name, without each known prefix, and with each."""
     bare = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
     return [name, *bare, foreign.bare(name), *(f"ksql.{n}" for n in (name, *bare))]
 
 
 def foreign_notice(name: str) -> str | None:
-    """What stands here for a setting of Kafka Streams, its clients or ksqlDB; None for others."""
+    """The equivalent of a setting of Kafka Streams, its clients or ksqlDB; None for others."""
     if any(candidate in PROPERTIES for candidate in _spellings(name.strip().lower())):
         return None
     return foreign.notice(name)
 
 
 def settable(name: str) -> PropertyDefinition:
-    """The property of that name, which a session may change; ConfigError where it may not."""
+    """The property, if a session may change it; otherwise ConfigError."""
     definition = resolve(name)
     if definition.at_start:
         raise ConfigError(
@@ -256,8 +254,8 @@ def settable(name: str) -> PropertyDefinition:
 
 
 def validate(name: str, value: str, *, bounded: bool = True) -> tuple[str, str]:
-    """The canonical name and value of SET; ConfigError where either is not valid. `bounded`: an
-    INTEGER is neither too small nor too large."""
+    """Canonical name and value of a SET; ConfigError if invalid. `bounded` checks the range of an
+    INTEGER."""
     definition = resolve(name)
     return definition.name, _checked(definition, value.strip(), bounded)
 
@@ -292,18 +290,16 @@ def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigErr
 
 
 def shown(name: str, value: str | None) -> str | None:
-    """A value as results show it."""
     return HIDDEN if value and PROPERTIES[name].secret else value
 
 
 def secrets_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """Those that results do not show."""
     return {name: value for name, value in properties.items() if shown(name, value) == HIDDEN}
 
 
 def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[str, str]) -> None:
-    """Where the URL of another system was changed: the `owned` name and password were meant for
-    the one before, and whoever names another must give others."""
+    """Removes the `owned` credentials if the URL of their system has changed; the user must supply
+    new ones."""
     if properties is owned or properties.get(changed) == owned.get(changed):
         return
     for name in CONNECTIONS.get(changed, ()):
@@ -314,7 +310,7 @@ def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[
 def without_owned_secrets(
     properties: Mapping[str, str], owned: Mapping[str, str]
 ) -> dict[str, str]:
-    """The properties but those that are secret and the same in `owned`."""
+    """The properties without secrets that are equal in `owned`."""
     return {
         name: value
         for name, value in properties.items()
@@ -323,8 +319,7 @@ def without_owned_secrets(
 
 
 def with_owned_secrets(properties: Mapping[str, str], owned: Mapping[str, str]) -> dict[str, str]:
-    """The properties, and the secrets of `owned` that are missing there and are meant for the
-    same systems."""
+    """The properties, completed by secrets of `owned` for the same systems."""
     found = dict(properties)
     for name in owned.keys() - found.keys():
         urls = [url for url, credentials in CONNECTIONS.items() if name in credentials]
@@ -337,28 +332,28 @@ def with_owned_secrets(properties: Mapping[str, str], owned: Mapping[str, str]) 
 
 
 def accepted(properties: Mapping[str, str]) -> frozenset[str]:
-    """By the names of the properties that say so, what a query does not stop for."""
+    """Failures that a query tolerates, by the names of their properties."""
     names = processing.STOPPED_BY
     return frozenset(name for name in names if get_text(properties, name) == "continue")
 
 
 def get_text(properties: Mapping[str, str], name: str) -> str | None:
-    """The value set, else the default, else None; an empty text counts as unset."""
+    """The value, otherwise the default, otherwise None; an empty text counts as unset."""
     value = properties.get(name, PROPERTIES[name].default)
     return value or None
 
 
 def get_bool(properties: Mapping[str, str], name: str) -> bool | None:
-    """A BOOLEAN property, None where it is unset and has no default."""
+    """A BOOLEAN property; None if it is unset without default."""
     value = get_text(properties, name)
     return None if value is None else value == "true"
 
 
 def validated(properties: Mapping[str, str]) -> dict[str, str]:
-    """What an engine is started with, by canonical names; ConfigError where it is not valid."""
+    """The start properties of an engine by canonical name; ConfigError if invalid."""
     return dict(validate(name, value) for name, value in properties.items())
 
 
 def get_int(properties: Mapping[str, str], name: str) -> int:
-    """An INTEGER property that has a default."""
+    """An INTEGER property with a default."""
     return int(get_text(properties, name) or 0)

@@ -1,4 +1,4 @@
-"""What is to be said of a property."""
+"""Definition of a property."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class PropertyType(Enum):
-    """What the text of a property's value must be."""
+    """Type of a property's value."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -26,6 +26,6 @@ class PropertyDefinition:
     minimum: int = 0
     maximum: int = 2**31 - 1
     secret: bool = False
-    """Whether no result may show its value."""
+    """Whether results hide its value."""
     at_start: bool = False
-    """Whether it is told when the engine is started, and stays as it is then."""
+    """Whether it is fixed at the start of the engine."""

@@ -1,7 +1,5 @@
-"""Settings of Kafka Streams, of its clients and of ksqlDB that have no effect here.
-
-Scripts written for ksqlDB SET them. They are taken with a notice of what stands for them.
-"""
+"""Settings of Kafka Streams, its clients and ksqlDB without effect. SET accepts them with a notice
+that names the equivalent."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ _NOTICES: dict[str, str] = {
     "default.production.exception.handler production.exception.handler "
     "processing.exception.handler ksql.fail.on.deserialization.error "
     "ksql.fail.on.production.error": "A record that fails goes to the processing log, and the "
-    "query goes on.",
+    "query continues.",
     "application.id group.id ksql.service.id": "--service-id names the service of a server.",
     "state.dir": "--data names the folder of state and checkpoints.",
     "rocksdb.config.setter": "'streamsql.state.memory.mb' bounds the memory of all state.",
@@ -94,13 +92,13 @@ _OF_KSQLDB = ("confluent.", "request.ksql.", "ksql.")
 
 
 def bare(name: str) -> str:
-    """The name without the prefixes that say which of Kafka Streams' clients a setting is for."""
+    """The name without the prefix of a Kafka Streams client."""
     name = name.removeprefix("ksql.streams.")
     return next((name.removeprefix(p) for p in _CLIENTS if name.startswith(p)), name)
 
 
 def notice(name: str) -> str | None:
-    """What stands for a setting that is not streamsql's; None for a name that is not known."""
+    """The equivalent of a foreign setting; None for an unknown name."""
     lower = name.strip().lower()
     found = _BY_NAME.get(bare(lower)) or _by_prefix(lower)
     return None if found is None else f"'{name}' has no effect. {found}"
@@ -113,5 +111,5 @@ def _by_prefix(name: str) -> str | None:
 
 
 def sent_by_clients(name: str) -> bool:
-    """Whether ksqlDB's clients and configurations may give it: any name of ksqlDB's, too."""
+    """Whether clients and configurations of ksqlDB may send it, including any name of ksqlDB's."""
     return notice(name) is not None or name.lower().startswith(_OF_KSQLDB)

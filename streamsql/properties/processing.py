@@ -1,4 +1,4 @@
-"""How new queries run and deliver: their mode, and what is committed when."""
+"""Defaults of new queries: mode and commits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ON_DATA_LOSS = "streamsql.on.data.loss"
 ON_TRUNCATE = "streamsql.on.truncate"
 MAX_AHEAD = "streamsql.timestamp.max.ahead.ms"
 STOPPED_BY = (ON_DATA_LOSS, ON_TRUNCATE)
-"""What stops a query unless these say `continue`, when it is made or resumed."""
+"""Conditions that stop a query, unless the property is `continue` when it is created or resumed."""
 
 DEFINITIONS = (
     PropertyDefinition(

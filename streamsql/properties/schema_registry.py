@@ -1,7 +1,5 @@
-"""The properties of the connection to a schema registry: where it is, whom to trust, how to log in.
-
-Behind the prefix stand the names that Confluent's own clients give these settings.
-"""
+"""Properties of the schema registry connection: URL, trust and authentication. After the prefix,
+the names are those of Confluent's clients."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ IDENTITY_POOL = f"{PREFIX}bearer.auth.identity.pool.id"
 STATIC_TOKEN, OAUTHBEARER = "STATIC_TOKEN", "OAUTHBEARER"
 
 CREDENTIALS = (USER, CERTIFICATE, KEY, KEY_PASSWORD, BEARER_TOKEN, CLIENT_SECRET)
-"""What proves to the registry who asks."""
+"""Credentials for the registry."""
 
 
 def _text(

@@ -1,5 +1,4 @@
-"""How large an engine and its queries are. What stands here as unset follows from the machine: see
-streamsql.sizes."""
+"""Sizes of an engine and its queries. Unset sizes derive from the machine: see streamsql.sizes."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""Schema registries: a client for any that speaks Confluent's HTTP interface, and one of our own
-beside the embedded broker."""
+"""Schema registries: a client for Confluent's HTTP interface, and an embedded registry."""

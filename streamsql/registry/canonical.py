@@ -1,4 +1,4 @@
-"""Brings schemas into one form, so that equal ones are seen to be equal; rejects invalid ones."""
+"""Canonical forms of schemas for comparison; rejects invalid schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def canonical(schema_type: str, text: str, references: Mapping[str, str]) -> str
 
 
 def serialized(schema_type: str, text: str, name: str = "default") -> str:
-    """A Protobuf schema as its descriptor in base64; others as they are."""
+    """A Protobuf schema as its descriptor in base64; others unchanged."""
     if schema_type != PROTOBUF:
         return text
     from streamsql.formats.proto_parser import parse_proto
@@ -39,7 +39,7 @@ def serialized(schema_type: str, text: str, name: str = "default") -> str:
 
 
 def _avro(text: str, references: Mapping[str, str]) -> str:
-    # Python's own clients send a bare name (string) where JSON would have it quoted.
+    # Python clients send a bare name (string) instead of a quoted one.
     stripped = text.strip()
     parsed = stripped if stripped.isidentifier() else json.loads(text)
     schema = _plain(parsed)

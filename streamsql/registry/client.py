@@ -1,4 +1,4 @@
-"""What the engine asks of a schema registry, its own or the user's, through Confluent's client."""
+"""The engine's schema registry client over Confluent's client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = "the schema registry"
 TIMEOUT_SECONDS = 15.0
 _RETRIES = {"max.retries": 2, "retries.wait.ms": 100}
 _CLIENTS = 8
-"""How many connections are kept; of more, each goes when nobody uses it."""
+"""Maximum number of cached connections; further ones are closed after use."""
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,6 @@ class RegistryClient:
 
     @classmethod
     def at(cls, url: str) -> RegistryClient:
-        """A registry that asks for no login; ConfigError where it is no URL."""
         return cls(Connection.at(url))
 
     @classmethod
@@ -45,11 +44,10 @@ class RegistryClient:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return self.connection.url
 
     def latest(self, subject: str) -> SchemaText | None:
-        """The newest schema of a subject, None where there is none."""
+        """The newest schema of a subject, or None."""
         found = self._find(f"read {subject}", lambda client: client.get_version(subject))
         return None if found is None else self._text(found.schema, found.schema_id)
 
@@ -59,11 +57,9 @@ class RegistryClient:
         return None if found is None else self._text(found, id)
 
     def subjects(self) -> list[str]:
-        """The names of all subjects."""
         return self._find("list the subjects", lambda client: client.get_subjects()) or []
 
     def exists(self, subject: str) -> bool:
-        """Whether a subject has a version."""
         found = self._find(f"read {subject}", lambda client: client.get_versions(subject))
         return found is not None
 
@@ -118,14 +114,13 @@ class RegistryClient:
             references[name] = str(found.schema_str)
 
     def _version(self, subject: str, version: int) -> Schema | None:
-        """One version, also of those that are deleted."""
         found = self._find(
             f"read {subject}", lambda client: client.get_version(subject, version, deleted=True)
         )
         return None if found is None else found.schema
 
     def _find(self, action: str, ask: Callable[[SchemaRegistryClient], _T]) -> _T | None:
-        """The answer, None where there is no such thing."""
+        """The response; None if not found."""
         from confluent_kafka.schema_registry import SchemaRegistryError
 
         try:
@@ -155,7 +150,7 @@ class RegistryClient:
             ) from error
         except ValueError as error:
             raise ExternalError(
-                f"what answers at {self.url} is no schema registry", detail=str(error)
+                f"{self.url} is not a schema registry", detail=str(error)
             ) from error
 
     def _no_answer(self, error: Exception) -> ExternalError:
@@ -180,7 +175,7 @@ class RegistryClient:
 
 
 class _Opened:
-    """Confluent's client, closed when nobody has it any more."""
+    """Confluent's client, closed when it is no longer referenced."""
 
     def __init__(self, connection: Connection) -> None:
         from confluent_kafka.schema_registry import SchemaRegistryClient

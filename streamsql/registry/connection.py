@@ -38,7 +38,7 @@ _BEARER = {
     STATIC_TOKEN: (BEARER_TOKEN,),
     OAUTHBEARER: (ISSUER_URL, CLIENT_ID, CLIENT_SECRET, SCOPE),
 }
-"""The settings of a source, the one that tells it first; all but SCOPE are needed."""
+"""The settings of a source, the identifying one first; all except SCOPE are required."""
 _FOR_CODECS = "registry."
 
 
@@ -63,13 +63,11 @@ class Connection:
 
     @classmethod
     def at(cls, url: str) -> Connection:
-        """A registry that asks for no login; ConfigError where it is no URL."""
         _check_url(url)
         return cls(((URL, url),))
 
     @property
     def url(self) -> str:
-        """Where the registry is."""
         return dict(self.settings)[URL]
 
     @property
@@ -78,7 +76,7 @@ class Connection:
         return dict(self.settings).get(ISSUER_URL)
 
     def for_codecs(self) -> dict[str, str]:
-        """What Java's `SchemaRegistry` reads, which takes a bearer token of either source."""
+        """Properties of Java's `SchemaRegistry`, which accepts a bearer token of either source."""
         return {_FOR_CODECS + n.removeprefix(PREFIX): value for n, value in self.settings}
 
     def for_confluent(self) -> dict[str, object]:
@@ -97,7 +95,7 @@ class Connection:
 
 
 def _authorities() -> str | None:
-    """Those that this machine trusts; Confluent's client has a list of its own."""
+    """The machine's authorities; Confluent's client has its own list."""
     paths = ssl.get_default_verify_paths()
     return paths.cafile or paths.capath
 
@@ -125,7 +123,7 @@ def _check_url(url: str) -> None:
 def _check_files(found: Mapping[str, str]) -> None:
     for name in _FILES:
         if name in found and not Path(found[name]).is_file():
-            raise ConfigError(f"{name}: there is no file {found[name]}")
+            raise ConfigError(f"{name}: file {found[name]} does not exist")
     if CERTIFICATE not in found:
         for name in (KEY, KEY_PASSWORD):
             if name in found:

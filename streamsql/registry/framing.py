@@ -15,8 +15,7 @@ _FRAME = struct.Struct(">bi")
 
 
 def framed_to_json(data: bytes, schema_of: Callable[[int], SchemaText | None]) -> JSON:
-    """The value behind a schema's id; ValueError where the bytes are no such record, or the id is
-    not known."""
+    """The value after a schema id; ValueError for invalid bytes or an unknown id."""
     if len(data) < _FRAME.size or data[0] != 0:
         raise ValueError("the record does not begin with the id of a schema")
     _, id = _FRAME.unpack_from(data)
@@ -58,7 +57,7 @@ def json_to_framed(
 
 
 def _indexes(body: bytes) -> tuple[tuple[int, ...], int]:
-    """Where the message stands in its schema, and where the message begins."""
+    """Position of the message in its schema, and the offset of its bytes."""
     values: list[int] = []
     at, wanted = 0, 1
     while len(values) < wanted:

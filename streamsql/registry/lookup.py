@@ -1,4 +1,4 @@
-"""What planning may know of registered schemas: asked once, and remembered for a replay."""
+"""Registered schemas for planning: read once, and recorded for a replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RegistrySchemas:
         self._told: dict[str, SchemaText | None] = {}
 
     def schema(self, wanted: str | int) -> SchemaText | None:
-        """The latest schema of a subject, or the one of an id; None where there is none."""
+        """The latest schema of a subject, or the one of an id; None if unknown."""
         name = str(wanted)
         if name not in self._told:
             client = self.registry()
@@ -29,12 +29,12 @@ class RegistrySchemas:
         return self._told[name]
 
     def to_json(self) -> dict[str, dict[str, Any] | None]:
-        """All that was told, for `RememberedSchemas`."""
+        """Recorded lookups, for `RememberedSchemas`."""
         return {name: asdict(s) if s is not None else None for name, s in self._told.items()}
 
 
 class RememberedSchemas:
-    """Tells again what was told when a statement was first planned."""
+    """Returns the recorded lookups of a planned statement."""
 
     def __init__(self, facts: Mapping[str, Mapping[str, Any] | None]) -> None:
         self._facts = facts

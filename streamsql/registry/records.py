@@ -1,4 +1,4 @@
-"""What a schema registry keeps, and its errors."""
+"""Records of the registry, and its errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ class RegistryError(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return int(str(self.code)[:3])
 
 
@@ -53,7 +52,6 @@ class Reference:
             raise RegistryError(42201, f"invalid reference {given}") from error
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {"name": self.name, "subject": self.subject, "version": self.version}
 
 
@@ -86,11 +84,9 @@ class Version:
     deleted: bool = False
 
     def marked(self, *, deleted: bool) -> Version:
-        """The version, softly deleted or not."""
         return replace(self, deleted=deleted)
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {
             "subject": self.subject,
             "version": self.version,
@@ -100,5 +96,5 @@ class Version:
 
 
 def references_from_json(given: Sequence[Mapping[str, Any]] | None) -> tuple[Reference, ...]:
-    """Those of a request; none for null."""
+    """References of a request; empty for null."""
     return tuple(Reference.from_json(r) for r in given or ())

@@ -30,7 +30,7 @@ class SideSchemas(Protocol):
     """Either way of using a side's schema."""
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
-        """The properties that the codec of the side's format needs besides its own (`Codecs`)."""
+        """Further properties for the codec of the side's format (`Codecs`)."""
 
 
 def _no_registry() -> RegistryClient:
@@ -50,7 +50,6 @@ class Schemas:
 
     @property
     def writing(self) -> SideSchemas:
-        """The schemas that records are written by."""
         return _Writing(self.registry)
 
 
@@ -77,7 +76,6 @@ class _Writing:
 
 
 def _is_registered(topic: Topic, schema: Schema, side: Side) -> bool:
-    """Whether the side's records have their schema in a registry."""
     if not _columns(schema, side):
         return False
     return FORMATS[_spec(topic, side).name].schema_type is not None
@@ -135,10 +133,8 @@ def _registered_sides(source: Source) -> list[Side]:
 
 
 def written_by(client: RegistryClient, topic: Topic, schema: Schema, side: Side) -> SchemaText:
-    """The schema that a side is written by, with its id; registered if it was not yet.
-
-    A topic's own schema stays where it has the very columns and does not let another in.
-    """
+    """The write schema of a side with its id, registered if necessary. A topic's existing schema is
+    kept if it has the same columns and permits no other."""
     spec, columns = _spec(topic, side), _columns(schema, side)
     side_format = FORMATS[spec.name]
     if side_format.schema_type is None:
@@ -180,7 +176,6 @@ def _has_columns(
 
 
 def subject(topic: Topic, side: Side) -> str:
-    """Where a registry has the schemas of a topic's side."""
     return f"{topic.name}-{side.name.lower()}"
 
 

@@ -1,1 +1,1 @@
-"""What an engine is made of: its parts, its start, and how one engine takes over from another."""
+"""Components of an engine, its startup, and failover between engines."""

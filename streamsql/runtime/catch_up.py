@@ -1,4 +1,4 @@
-"""Runs all queries over what is there, each after those that feed it."""
+"""Runs all queries over the current contents of their topics, upstream queries first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METER_SECONDS = 0.5
 
 
 def catch_up(state: EngineState, progress: Progress | None = None) -> None:
-    """Drain the queries level by level; ExternalError where one fails for good."""
+    """Drains the queries level by level; ExternalError if one fails permanently."""
     paused = {i.id for i in state.queries.infos() if i.state is QueryState.PAUSED}
     levels = [
         [query_id for query_id in level if query_id not in paused]
@@ -32,8 +32,8 @@ def catch_up(state: EngineState, progress: Progress | None = None) -> None:
 
 
 def in_order(catalog: Catalog) -> list[list[str]]:
-    """The persistent queries in levels: each reads only what earlier levels write. Queries that
-    feed each other in a circle come last, together."""
+    """The persistent queries by level: each reads only the output of earlier levels. Circular
+    queries are the last level."""
     left = dict(catalog.queries)
     levels = []
     while left:
@@ -47,7 +47,7 @@ def in_order(catalog: Catalog) -> list[list[str]]:
 
 
 class _Meter:
-    """Counts records: each query's input, whose end moves as other queries write to it."""
+    """Counts input records of queries, whose ends move as other queries write."""
 
     def __init__(self, state: EngineState, query_ids: list[str], progress: Progress | None) -> None:
         self._state = state
@@ -61,7 +61,7 @@ class _Meter:
             self.tick()
 
     def tick(self, *, now: bool = False) -> None:
-        """Report, but not so often that asking for the ends slows down the work itself."""
+        """Reports progress at a limited rate, since the end offsets are expensive."""
         if self._progress is None or (not now and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + METER_SECONDS

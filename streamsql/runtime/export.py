@@ -1,8 +1,8 @@
-"""The catalog as a script: of a statement log, what still matters, so that running it anew gives
-the same streams, tables, views, types, functions and queries.
+"""The catalog as a script: the relevant part of a statement log, whose execution creates the same
+streams, tables, views, types, functions and queries.
 
-What was dropped is left out, unless something that is still there was made with it. Topics and
-their records are not part of it; nothing in it deletes a topic. Query ids may be numbered anew.
+Dropped objects are omitted unless an existing object was created with them. The script contains no
+topics and records, and never deletes a topic. Query ids may be renumbered.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from streamsql.runtime.replay import Replay, plan_again
 from streamsql.version import VERSION
 
 _HEADER = f"""\
--- A catalog of streamsql {VERSION}: run it with `streamsql catalog import`.
--- Topics and their records are not part of it: queries read the topics that are there then.
+-- Catalog of streamsql {VERSION}. Run it with `streamsql catalog import`.
+-- Topics and their records are not included: queries read the topics that exist at that time.
 """
 
 
 def catalog_script(entries: Iterable[Entry]) -> str:
-    """The script; InternalError for a log that cannot be replayed."""
+    """Raises InternalError for a log that cannot be replayed."""
     history = _History()
     for entry in entries:
         for statement in entry.statements:
@@ -45,12 +45,12 @@ def catalog_script(entries: Iterable[Entry]) -> str:
 
 
 ENDED_BY = {kind.ends: kind for kind in Statement.__subclasses__() if kind.ends is not None}
-"""By the kind of a thing the statement that ends one."""
+"""The statement that ends an object of each kind."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """An entry, and what it did."""
+    """A log entry and its effects."""
 
     entry: Entry
     statement: Statement
@@ -59,16 +59,16 @@ class _Step:
 
 @dataclass(eq=False)
 class _Lifetime:
-    """Of one object: the steps that made it what it was, and the one that ended it."""
+    """The steps that define one object, and the one that ended it."""
 
     steps: list[int]
     end: int | None = None
     rebuilt: int = -1
-    """The last step that made it anew, of which nothing before matters."""
+    """The last step that redefined it; earlier steps are irrelevant."""
 
     @property
     def made(self) -> int:
-        """The first step of what matters."""
+        """The first relevant step."""
         return max(self.steps[0], self.rebuilt)
 
     def was_there(self, step: int) -> bool:
@@ -77,7 +77,7 @@ class _Lifetime:
 
 @dataclass
 class _History:
-    """All that has happened to a catalog."""
+    """The history of a catalog."""
 
     steps: list[_Step] = field(default_factory=list)
     replay: Replay = field(default_factory=lambda: Replay(Catalog()))
@@ -108,7 +108,7 @@ class _History:
             self._by_step[number].append(lifetime)
 
     def needed(self) -> list[int]:
-        """The steps without which what is there now would not be, or not be the same."""
+        """The steps that define the current catalog."""
         wanted = list(self._living.values())
         seen: set[_Lifetime] = set()
         steps: set[int] = set()
@@ -128,7 +128,7 @@ class _History:
         return self._in_order(steps)
 
     def _in_order(self, steps: set[int]) -> list[int]:
-        """As they were done; but what was made anew comes before what had read it before."""
+        """In log order, with redefined objects before their former readers."""
         order: dict[int, None] = {}
 
         def add(number: int, above: frozenset[int]) -> None:
@@ -144,7 +144,7 @@ class _History:
         return list(order)
 
     def _used(self, number: int) -> list[_Lifetime]:
-        """What was there, by any name that stands in the statement."""
+        """Objects that the statement names."""
         words = {str(t.value).strip("`\"'") for t in lex(self.steps[number].entry.sql)}
         names = words | {word.upper() for word in words}
         return [x for name in names for x in self._by_name.get(name, ()) if x.was_there(number)]
@@ -152,13 +152,13 @@ class _History:
 
 @dataclass
 class _Script:
-    """The statements so far, and the catalog as they make it."""
+    """The statements so far, and the resulting catalog."""
 
     lines: list[str] = field(default_factory=list)
     _catalog: Catalog = field(default_factory=Catalog)
     _properties: Mapping[str, str] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
-    """Of queries: how they are called here."""
+    """Mapping of query ids to those of the script."""
     _hidden: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -178,7 +178,6 @@ class _Script:
                 self._ids[old] = new
 
     def _end(self, kind: str, name: str) -> Statement | None:
-        """How to end a thing; None where there is none."""
         if kind == "query":
             query_id = self._ids.get(name)
             there = query_id in self._catalog.queries
@@ -211,11 +210,11 @@ class _Script:
                 self.lines.append(to_sql(nodes.SetProperty(name=name, value=value)) + ";")
             elif (name, value) not in self._hidden:
                 self._hidden.add((name, value))
-                self.lines.append(f"-- SET '{name}': left out, as its value is a secret.")
+                self.lines.append(f"-- SET '{name}': omitted, because its value is a secret.")
         self._properties = dict(wanted)
 
     def finish(self, history: _History) -> None:
-        """What concerns no object; InternalError where the script is not what it should be."""
+        """Adds settings; InternalError if the script's catalog differs."""
         replay = history.replay
         for query_id in sorted(query_id for query_id, q in replay.queries.items() if q.paused):
             statement = nodes.ControlQuery(action=QueryAction.PAUSE, query_id=self._ids[query_id])
@@ -224,11 +223,11 @@ class _Script:
         for name, value in replay.variables.items():
             self.lines.append(to_sql(nodes.DefineVariable(name=name, value=value)) + ";")
         if _outline(self._catalog) != _outline(replay.catalog):
-            raise InternalError("the script would not give the same catalog")
+            raise InternalError("the script would not create the same catalog")
 
 
 def _outline(catalog: Catalog) -> object:
-    """What two catalogs have in common that differ in the ids of queries only."""
+    """A catalog without its query ids, for comparison."""
     sources = [replace(s, created_by_query=None, statement="") for s in catalog.sources.values()]
     queries = sorted((query.writes, query.reads) for query in catalog.queries.values())
     others = Catalog.kinds().keys() - {"source", "query"}

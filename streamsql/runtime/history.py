@@ -1,8 +1,6 @@
-"""What the statement log says of each thing: which statements have made it what it is.
-
-A thing is a stream or table (with the query that fills it), a view, a type, a function, an INSERT
-query, whether a query runs, or a row that INSERT .. VALUES has written.
-"""
+"""The history of each object in the statement log: the statements that defined it. An object is a
+stream or table (with its query), a view, a type, a function, an INSERT query, the running state of
+a query, or a row of INSERT .. VALUES."""
 
 from __future__ import annotations
 
@@ -26,8 +24,8 @@ _CONDITIONS = ("or_replace", "if_not_exists", "if_exists")
 
 
 def canonical(statement: Statement) -> str:
-    """The text by which statements are compared: what they define, however they are laid out, in
-    whatever order the properties stand, and whatever they say of a thing that is there already."""
+    """Normal form of a statement for comparison, independent of formatting, the order of
+    properties, and IF NOT EXISTS."""
     changes: dict[str, object] = {n: False for n in _CONDITIONS if hasattr(statement, n)}
     properties: nodes.Properties = getattr(statement, "properties", ())
     if properties:
@@ -45,28 +43,27 @@ class Event:
 
 @dataclass
 class History:
-    """All that a statement log tells. It is told entry by entry, while the log is folded."""
+    """The content of a statement log, added entry by entry while the log is folded."""
 
     length: int = 0
-    """How many entries it has been told."""
+    """Number of entries added."""
 
     _events: dict[Thing, list[Event]] = field(default_factory=lambda: defaultdict(list))
     born: dict[Thing, int] = field(default_factory=dict)
-    """Of things that are there: the number of the event that made them."""
+    """Number of the event that created each existing object."""
     queries: dict[Thing, Definition] = field(default_factory=dict)
-    """Of INSERT queries that are there."""
+    """Existing INSERT queries."""
     _owners: dict[str, Thing] = field(default_factory=dict)
-    """By the ids of queries: the thing that they belong to."""
+    """The object of each query id."""
     _concerned: dict[str, set[Thing]] = field(default_factory=lambda: defaultdict(set))
-    """By the texts of statements: all that they have concerned."""
+    """The objects of each statement text."""
     _rows: dict[str, set[Thing]] = field(default_factory=lambda: defaultdict(set))
-    """By their target."""
     _unread: list[Entry] = field(default_factory=list)
-    """Rows whose statements are not parsed before somebody asks: there may be many of them."""
+    """Rows whose statements have not been parsed yet, since there can be many."""
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> History:
-        """InternalError for a log that cannot be replayed."""
+        """Raises InternalError for a log that cannot be replayed."""
         history, replay = cls(), Replay(Catalog())
         declare(replay.catalog)
         for entry in entries:
@@ -74,8 +71,8 @@ class History:
         return history
 
     def add(self, entry: Entry, replay: Replay) -> None:
-        """Have the next entry take effect in a replay of those before, and note what it did.
-        InternalError for one that cannot be planned any more."""
+        """Applies the next entry in a replay of the previous ones. Raises InternalError if it can
+        no longer be planned."""
         self.length += 1
         for statement in entry.statements:
             done = replay.add(statement)
@@ -86,26 +83,26 @@ class History:
 
     @property
     def events(self) -> Mapping[Thing, Sequence[Event]]:
-        """By the thing that they concerned, in their order."""
+        """Events by object, in order."""
         self._read_rows()
         return self._events
 
     def living(self, thing: Thing) -> Sequence[Event]:
-        """What has made a thing what it is; nothing for one that is not there."""
+        """The events that define an object; empty if it does not exist."""
         born = self.born.get(thing)
         return [] if born is None else self.events[thing][born:]
 
     def concerns(self, statement: Statement) -> set[Thing]:
-        """What a statement concerns, as far as that can be known without planning it; nothing
-        where it leaves no trace."""
+        """The objects of a statement, as far as known without planning it; empty if it leaves no
+        trace."""
         named = self._named(statement)
         if named is None:
             return set()
         return {named} | self._concerned.get(canonical(statement), set())
 
     def _named(self, statement: Statement) -> Thing | None:
-        """What a statement is about. Of an INSERT without a QUERY_ID, and of a row, the name is the
-        statement's text; whether a query runs is a thing of its own."""
+        """The object of a statement. An INSERT without QUERY_ID, and a row, are named by the
+        statement's text; the running state of a query is an object of its own."""
         match statement:
             case nodes.InsertInto():
                 given = [p.value for p in statement.properties if p.name == "QUERY_ID"]
@@ -157,7 +154,6 @@ class History:
             self.born.setdefault(named, len(self._events[named]) - 1)
 
     def _gone(self, planned: Planned) -> set[Thing]:
-        """What is no more. A stream or table whose query alone has ended is still there."""
         things = planned.ends
         queries = {self._owners[name] for kind, name in things if kind == "query"}
         return {
@@ -166,8 +162,8 @@ class History:
         }
 
     def _touched(self, planned: Planned) -> set[Thing]:
-        """What else a statement changes: the things that ended queries belong to, whether queries
-        run, and, where a topic is deleted, the rows that were written to it."""
+        """Other objects that a statement changes: owners of ended queries, running states, and rows
+        of a deleted topic."""
         match planned:
             case DropPlan(delete_topic=True):
                 self._read_rows()

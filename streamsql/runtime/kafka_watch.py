@@ -1,7 +1,5 @@
-"""Watches Kafka for the queries: whether it answers, and where topics end and queries are.
-
-An embedded broker whose process has died is started again here.
-"""
+"""Monitors Kafka for the queries: its availability, the ends of topics, and the positions of
+queries. Restarts an embedded broker whose process has exited."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ _log = logging.getLogger("streamsql.kafka")
 _log.addHandler(logging.NullHandler())
 WATCH_SECONDS = 1.0
 SOON_SECONDS = 0.05
-"""The least between two looks, where somebody waits for the next."""
+"""Minimum interval of requested polls."""
 ANSWER_SECONDS = 2.0
 
 
 class KafkaWatch:
-    """One thread that asks every second; what it knows may be read from any thread."""
+    """A thread that polls every second; results can be read from any thread."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -35,18 +33,18 @@ class KafkaWatch:
         self._moment = Moment()
         self._lost_since: float | None = None
         self._trouble: str | None = None
-        """What went wrong at the last look, as logged."""
+        """The last logged failure."""
         self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
 
     def start(
         self, topics: Callable[[], Iterable[str]], pulse: Callable[[], Pulse] = Pulse
     ) -> None:
-        """Begin to ask where `topics` end, and by `pulse` how far the queries have read them."""
+        """Starts polling the ends of `topics`, and the positions of queries by `pulse`."""
         self._topics, self._pulse = topics, pulse
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more; waits for the look that is under way."""
+        """Stops polling; waits for a poll in progress."""
         self._stopped.set()
         self._wanted.set()
         if self._thread.ident is not None:
@@ -54,7 +52,7 @@ class KafkaWatch:
 
     @property
     def outage(self) -> str | None:
-        """What is wrong with Kafka just now, in words; None if it answers."""
+        """Description of the current Kafka outage; None if it responds."""
         since = self._lost_since
         if since is None:
             return None
@@ -62,12 +60,12 @@ class KafkaWatch:
         return f"{text}; {self._trouble}" if self._trouble else text
 
     def look_soon(self) -> None:
-        """Do not wait for the second to be over: somebody wants to know the ends of just now."""
+        """Triggers a poll without waiting for the interval."""
         self._wanted.set()
 
     @property
     def moment(self) -> Moment:
-        """Where topics ended and queries were when both were last looked at."""
+        """Ends and positions at the time of the last poll."""
         return self._moment
 
     def _run(self) -> None:
@@ -80,19 +78,19 @@ class KafkaWatch:
                 self._look()
                 self._trouble = None
             except Exception as error:
-                # The thread must outlive everything: without it no outage ever ends. A broker that
-                # is gone, a full disk or a topic that is just being deleted may all be well again
-                # at the next look.
+                # The thread must survive everything: without it, an outage never ends. A missing
+                # broker, a full disk and a topic during deletion can all be resolved at the next
+                # poll.
                 self._failed(error)
 
     def _failed(self, error: Exception) -> None:
-        """Log an error once, however often it comes in a row."""
+        """Logs consecutive occurrences of an error once."""
         trouble = error.message if isinstance(error, StreamSQLError) else str(error) or repr(error)
         detail = error.detail if isinstance(error, StreamSQLError) else None
         if words := situation(f"{trouble}\n{detail}"):
             trouble = f"{words}: {trouble}"
         if trouble != self._trouble:
-            _log.warning("the watch over Kafka failed, and goes on: %s", trouble, exc_info=error)
+            _log.warning("polling Kafka failed and will be retried: %s", trouble, exc_info=error)
         self._trouble = trouble
 
     def _look(self) -> None:

@@ -1,8 +1,5 @@
-"""Which role a statement needs: what kind of statement it is, and what its plan reaches.
-
-Internal topics are no matter of roles: the planner refuses them to everybody
-(planner/internal_topics.py).
-"""
+"""The role that a statement requires, by its kind and its plan. Internal topics are independent of
+roles: the planner rejects them (planner/internal_topics.py)."""
 
 from __future__ import annotations
 
@@ -23,23 +20,22 @@ ROLES: Mapping[nodes.Effect, Role] = {
     nodes.Effect.DEFINES_FILES: Role.ADMIN,
     nodes.Effect.ACTS_OUTSIDE: Role.ADMIN,
 }
-"""The least role for what a statement can change."""
+"""Minimum role by effect of a statement."""
 
 
 def needed(statement: nodes.Statement) -> Role:
-    """The least role that may have the statement planned."""
     if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
         return Role.ADMIN
     return ROLES[statement.effect]
 
 
 def check(statement: nodes.Statement, session: Session) -> None:
-    """ForbiddenError where the session's role does not suffice for such a statement."""
+    """Raises ForbiddenError if the session's role does not permit the kind of statement."""
     _check(needed(statement), statement, session)
 
 
 def check_plan(statement: nodes.Statement, planned: Planned, session: Session) -> None:
-    """ForbiddenError where the session's role does not suffice for what the plan reaches."""
+    """Raises ForbiddenError if the session's role does not permit the plan."""
     if planned.touches.beyond:
         _check(Role.ADMIN, statement, session)
 
@@ -48,7 +44,7 @@ def _check(least: Role, statement: nodes.Statement, session: Session) -> None:
     if session.role is None or session.role.may(least):
         return
     raise ForbiddenError(
-        f"this statement needs the role {least.value}, yours is {session.role.value}",
+        f"this statement requires the role {least.value}; your role is {session.role.value}",
         span=statement.span,
     )
 

@@ -1,4 +1,4 @@
-"""The stream KSQL_PROCESSING_LOG: the records that queries could not process, and why."""
+"""The stream KSQL_PROCESSING_LOG: failed records and their reasons."""
 
 from __future__ import annotations
 
@@ -43,6 +43,5 @@ def _statement() -> Statement:
 
 
 def declare(catalog: Catalog) -> None:
-    """Put the stream into a catalog that lacks it."""
     planned = plan(_statement(), catalog, {}, RememberedTopics({PROCESSING_LOG_TOPIC: (1, 1)}))
     apply(planned, catalog)

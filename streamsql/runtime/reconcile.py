@@ -1,9 +1,9 @@
-"""Brings what is outside the engine in line with its statements: the one place where a start, or a
-new leader, finishes what a crash has left half-done.
+"""Reconciles external state with the statement log. A start, or a new leader, completes the effects
+of statements that a crash interrupted.
 
-A statement is one entry of the log, and whatever else it does follows from the entry: topics that a
-DROP deletes, checkpoints of queries that are no more, the tokens of those, transactions that their
-runs have left open. All of it may be done again, and once it is done nothing is left to do.
+A statement is one entry of the log, and its other effects follow from it: deleted topics,
+checkpoints of ended queries, their commit tokens, and open transactions. All effects are
+idempotent.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ _log.addHandler(logging.NullHandler())
 
 
 def reconcile(state: EngineState) -> None:
-    """Finish what earlier lives of the engine, or an earlier leader, have begun. No query runs yet.
-
-    Raises nothing: what cannot be done now is found again at the next start.
-    """
+    """Completes the effects of previous runs or leaders, before queries start. Never raises:
+    failures are retried at the next start."""
     for failure in delete_topics(state):
         _log.warning("%s", failure)
     state.launcher.sweep()
@@ -35,16 +33,13 @@ def reconcile(state: EngineState) -> None:
 
 
 def delete_topics(state: EngineState) -> list[str]:
-    """Delete the topics that statements said to delete, with their schemas; what fails, a sentence
-    each.
-
-    A topic that has been made anew since is another one, and stays.
-    """
+    """Deletes the topics of DROP .. DELETE TOPIC and their schemas; returns a message per failure.
+    A topic that was recreated has another id, and is kept."""
     with state.lock:
         due = [(t, d) for t, d in state.deletions.items() if t not in state.deleting]
         state.deleting.update(topic for topic, _ in due)
-    # Without the lock: Kafka and registries may take long to answer. `deleting` keeps statements
-    # from using these topics meanwhile.
+    # Not under the lock, since Kafka and registries can be slow. `deleting` keeps statements from
+    # using these topics meanwhile.
     failures = []
     for topic, deletion in due:
         try:
@@ -62,8 +57,8 @@ def delete_topics(state: EngineState) -> list[str]:
 
 def _delete(state: EngineState, topic: str, deletion: Deletion) -> None:
     kafka = state.services.kafka.get()
-    # Asked by its name: the list of topics leaves out those that the engine may not see.
+    # Requested by name: the list of topics omits those that the engine is not authorized to see.
     if kafka.topic_ids([topic]).get(topic) == deletion.topic_id:
-        # The topic last: while it is there, all is done again.
+        # The topic last: while it exists, the deletion is repeated.
         delete_subjects(state.schemas().registry, deletion.source)
         kafka.delete_topic(topic, missing_ok=True)

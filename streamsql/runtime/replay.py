@@ -1,9 +1,5 @@
-"""What a statement log comes to: its entries folded, one after the other, into a catalog, a session
-and queries.
-
-Pure: nothing outside is asked or changed, so the log may be folded anywhere, as often as one likes.
-Bringing an engine in line with the outcome is restore.py's business.
-"""
+"""Folds the entries of a statement log into a catalog, a session and queries. Pure and repeatable;
+restore.py applies the result to an engine."""
 
 from __future__ import annotations
 
@@ -27,29 +23,29 @@ from streamsql.runtime.topics import RememberedTopics
 
 @dataclass(frozen=True)
 class Deletion:
-    """A topic that DROP .. DELETE TOPIC has promised to delete."""
+    """A topic that DROP .. DELETE TOPIC deletes."""
 
     source: Source
-    """Whose topic it was."""
+    """The source that used the topic."""
     topic_id: str
-    """The topic's in Kafka: one of the same name that was made later has another."""
+    """Kafka's id of the topic: a recreated topic has another one."""
 
 
 @dataclass
 class Replay:
-    """What the entries so far come to. The fields are its own: they are changed in place."""
+    """The result of the entries so far, changed in place."""
 
     catalog: Catalog
     properties: dict[str, str] = field(default_factory=dict)
-    """Of the engine's own session, as `variables`."""
+    """SET properties of the engine's own session; so are `variables`."""
     variables: dict[str, str] = field(default_factory=dict)
     queries: dict[str, KnownQuery] = field(default_factory=dict)
-    """By their ids, in the order of their making."""
+    """By id, in order of creation."""
     deletions: dict[str, Deletion] = field(default_factory=dict)
-    """By the names of the topics. Whether they are done is for Kafka to say."""
+    """By topic name; only Kafka knows whether they are done."""
 
     def copy(self) -> Replay:
-        """A replay that goes on from here, and leaves this one as it is."""
+        """An independent replay that continues from here."""
         return Replay(
             self.catalog.copy(),
             dict(self.properties),
@@ -59,8 +55,8 @@ class Replay:
         )
 
     def add(self, entry: Entry) -> tuple[Statement, Planned] | None:
-        """Have the entry of one statement take effect; what it did, None for a row. InternalError
-        for one that cannot be planned any more."""
+        """Applies a statement's entry; returns its effects, None for a row. Raises InternalError if
+        it can no longer be planned."""
         if entry.is_row:
             return None
         statement, planned = plan_again(entry, self.catalog)
@@ -113,7 +109,7 @@ class Replay:
 def note_deletions(
     planned: Planned, topic_ids: Mapping[str, str], deletions: dict[str, Deletion]
 ) -> None:
-    """Add the topic that a statement deletes, and leave out the one that it uses again."""
+    """Adds the topic that a statement deletes, and removes one that it uses again."""
     match planned:
         case DropPlan(source=source):
             if (topic_id := topic_ids.get(source.topic.name)) is not None:
@@ -123,14 +119,14 @@ def note_deletions(
 
 
 def check_not_deleted(planned: Planned, deleting: Collection[str]) -> None:
-    """ExternalError where a statement uses a topic that is being deleted just now."""
+    """Raises ExternalError if a statement uses a topic during its deletion."""
     match planned:
         case SourcePlan(source=source) | QueryStatementPlan(sink=Source() as source):
             if source.topic.name in deleting:
                 raise ExternalError(
                     f"the topic {source.topic.name} is being deleted",
                     retryable=True,
-                    hint="Try again in some seconds.",
+                    hint="Retry in a few seconds.",
                 )
 
 
@@ -142,7 +138,7 @@ def define(
     offsets: Offsets | None,
     generation: int,
 ) -> Definition:
-    """The query of a CREATE .. AS SELECT or INSERT INTO, as the query manager wants it."""
+    """Definition of the query of a CREATE .. AS SELECT or INSERT INTO."""
     query = planned.query
     assert query.query_id is not None and planned.writes is not None
     topics = catalog.topics_of(query.reads)
@@ -152,7 +148,7 @@ def define(
 
 
 def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
-    """What an entry did, without Kafka; InternalError for one that cannot be planned any more."""
+    """Plans an entry without Kafka; InternalError if that is no longer possible."""
     try:
         (statement,) = parse(entry.sql)
         planned = plan(
@@ -169,7 +165,7 @@ def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
     except StreamSQLError as error:
         raise InternalError(
             f"cannot replay entry {entry.sequence} of the statement log: {error.message}",
-            detail=f"Statement: {entry.sql}\nIt was written by streamsql {entry.version}.",
-            hint="Go back to that version, or start afresh in another data folder.",
+            detail=f"Statement: {entry.sql}\nWritten by streamsql {entry.version}.",
+            hint="Use that version, or start with another data folder.",
         ) from error
     return statement, planned

@@ -1,6 +1,5 @@
-"""Brings an engine back to where it was: folds the statement log, without Spark, and has the engine
-be what came out. Only then is anything touched that the log does not hold, as checkpoints are.
-"""
+"""Restores an engine: folds the statement log without Spark, and applies the result. State outside
+of the log, such as checkpoints, is only touched afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from streamsql.runtime.state import EngineState
 
 
 def restore(state: EngineState) -> StatementLog:
-    """Replay the log into the state's catalog, session and queries; the log to go on with."""
+    """Replays the log into the state's catalog, session and queries; returns the log."""
     declare(state.catalog)
     if state.config.service_id is not None:
         return _restore_service(state, state.config.service_id)
@@ -34,7 +33,7 @@ def restore(state: EngineState) -> StatementLog:
             history.add(entry, replay)
         become(state, replay)
         state.history = history
-        # What a crash in the midst of TERMINATE has left.
+        # A leftover of a crash during TERMINATE.
         state.queries.remove_leftovers()
     except BaseException:
         log.close()
@@ -43,7 +42,7 @@ def restore(state: EngineState) -> StatementLog:
 
 
 def _restore_service(state: EngineState, service_id: str) -> StatementLog:
-    """All that is in the topic now; what comes later, and whether we lead, is for Failover."""
+    """Reads the current content of the topic; Failover handles later entries and leadership."""
     state.queries.lead(False)
     log = CommandLog(state.services.kafka.get(), service_id)
     try:
@@ -70,7 +69,7 @@ def _followed(state: EngineState, service_id: str) -> Followed:
             with suppress(ExternalError):  # A query that meets another's checkpoint tries again.
                 state.queries.remove_leftovers(state.pushes.topics())
             if state.services.current_spark() is not None:
-                # Else the start, which is waiting for it, does.
+                # Otherwise the start, which waits for it, reports it.
                 reconcile(state)
         state.queries.lead(leads)
 
@@ -89,17 +88,17 @@ def _followed(state: EngineState, service_id: str) -> Followed:
 
 
 def replay_of(state: EngineState) -> Replay:
-    """A replay that goes on where an engine stands. A query that was terminated and has not stopped
-    is none of its queries."""
+    """A replay that continues from an engine's state. Terminated queries that have not stopped are
+    excluded."""
     session, catalog = state.session, state.catalog
     queries = {name: q for name, q in state.queries.known().items() if name in catalog.queries}
     return Replay(catalog, session.properties, session.variables, queries, state.deletions).copy()
 
 
 def become(state: EngineState, replay: Replay) -> None:
-    """Have an engine be what a replay came to. No checkpoint is touched: whether one is still some
-    query's is known when all statements have been replayed. ExternalError where a query does not
-    stop in time; the same replay can then be tried again."""
+    """Applies a replay to an engine, without touching checkpoints: their use is only known after
+    all statements. Raises ExternalError if a query does not stop in time; the same replay can be
+    retried."""
     _become(state.queries, replay.queries)
     state.session.properties = replay.properties
     state.session.variables = replay.variables
@@ -108,7 +107,7 @@ def become(state: EngineState, replay: Replay) -> None:
 
 
 def _become(manager: QueryManager, queries: Mapping[str, KnownQuery]) -> None:
-    """Have the manager run these queries and no others; it may have got there in part already."""
+    """Runs exactly these queries; a previous attempt may have completed a part."""
     known = manager.known()
     ended = [
         query_id

@@ -1,4 +1,4 @@
-"""The last step of an engine's start, once Kafka and Spark are there: the queries go on."""
+"""Last step of a start, once Kafka and Spark are up: resumes the queries."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from streamsql.runtime.state import EngineState
 from streamsql.runtime.warm_up import start_warm_up
 
 _PROCESSING_LOG_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(7 * 24 * 3_600_000)}
-# Read whole when the first query starts: small segments are compacted soon.
+# The first query reads it completely: small segments are compacted soon.
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
 
 
 def start_queries(state: EngineState) -> None:
-    """Make the topics of our own, finish what earlier lives have begun, let the queries run."""
+    """Creates the engine's topics, reconciles, and starts the queries."""
     client = state.services.kafka.get()
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
     client.create_topic(COMMITS_TOPIC, 1, -1, _COMMITS_SETTINGS, exists_ok=True)

@@ -1,8 +1,7 @@
-"""What an engine holds together: catalog, statement log, services, queries.
+"""State of an engine: catalog, statement log, services, queries.
 
-Statements change it by `Context.commit`, one at a time under `lock`, in an order that survives a
-crash at any moment: the statement is planned, its topic made, the statement logged, and only then
-does it take effect.
+Statements change it by `Context.commit`, one at a time under `lock`, in a crash-safe order: the
+statement is planned, its topic created, the statement logged, and then it takes effect.
 """
 
 from __future__ import annotations
@@ -46,18 +45,17 @@ from streamsql.version import VERSION
 Prepared = TypeVar("Prepared")
 Done = TypeVar("Done")
 PREPARED_TIMES = 5
-"""So often a statement is prepared without the lock, where others change the catalog meanwhile."""
+"""Attempts to prepare a statement without the lock while others change the catalog."""
 
 
 class Staged(Protocol):
-    """What is built anew beside what runs, and waits to be what runs."""
+    """A rebuild that has not been promoted."""
 
-    def discard(self) -> None:
-        """Let nothing be left of it."""
+    def discard(self) -> None: ...
 
 
 class EngineState:
-    """All that statements work on. `catalog` is replaced, never changed: read it once."""
+    """State that statements work on. `catalog` is replaced, not mutated: read it once."""
 
     def __init__(self, config: EngineConfig) -> None:
         given = validated(config.properties)
@@ -73,7 +71,7 @@ class EngineState:
         self._catalog = Catalog()
         self.lock = threading.RLock()
         self.rebuilding = threading.Lock()
-        """Held while queries are built anew, which other statements need not wait for."""
+        """Held during rebuilds, which do not block other statements."""
         self.staged: Staged | None = None
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
@@ -101,17 +99,15 @@ class EngineState:
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
         self.failover: Failover | None = None
-        """Of servers that share their statements: who leads them."""
+        """Leader election among the servers of a service."""
         self.deletions: dict[str, Deletion] = {}
-        """Topics that statements said to delete, by name, and that may still be there."""
+        """Topics of DROP .. DELETE TOPIC that may still exist, by name."""
         self.deleting: set[str] = set()
-        """Those of them that Kafka is being asked to delete, which no statement may use again."""
+        """Topics in deletion, which statements cannot use."""
         self.history: History | None = None
-        """What the statement log said at the start, until it is asked for."""
 
     @property
     def catalog(self) -> Catalog:
-        """What there is; a change puts another one in its place."""
         return self._catalog
 
     @catalog.setter
@@ -121,34 +117,32 @@ class EngineState:
 
     @property
     def log(self) -> StatementLog:
-        """The statement log, waited for while it is being replayed."""
+        """The statement log; waits for its replay."""
         assert self.restored is not None
         return self.restored.get()
 
     def query_metrics(self) -> dict[str, QueryMetrics]:
-        """What the queries that there are have done, by their ids."""
         ids = {query.id: query.id for query in self.queries.infos()} | self.pushes.topics()
         found = self.launcher.counters.all()
         return {query_id: found[name] for name, query_id in ids.items() if name in found}
 
     def resources(self) -> Resources:
-        """What there is of the machine, and what is taken of it."""
         found = self.sizes.resources(self.launcher.capacity.held)
         slots = found.task_slots or self.launcher.slots() or None
         return replace(found, task_slots=slots, disk_free=self.data.free())
 
     def topics(self, made: TopicFacts | None = None) -> KafkaTopics:
-        """A view of Kafka's topics for planning one statement; `made` as KafkaTopics has it."""
+        """Topics for planning one statement; `made` as in KafkaTopics."""
         return KafkaTopics(self.services.kafka.get, made)
 
     def schemas(self) -> RegistrySchemas:
-        """A view of the schema registry for planning one statement."""
+        """The schema registry for planning one statement."""
         return RegistrySchemas(lambda: self.services.registry(self.session.properties))
 
 
 @dataclass
 class Context:
-    """What a handler is given besides its statement."""
+    """Context of a handler."""
 
     state: EngineState
     session: Session
@@ -156,7 +150,7 @@ class Context:
 
     @property
     def durable(self) -> bool:
-        """Whether the session is the engine's own, which comes back after a restart."""
+        """Whether the session is the engine's own, which survives a restart."""
         return self.session is self.state.session
 
     def plan(
@@ -165,7 +159,7 @@ class Context:
         topics: KafkaTopics | None = None,
         schemas: RegistrySchemas | None = None,
     ) -> Planned:
-        """Plan against the catalog as it is; ForbiddenError for what the role may not reach."""
+        """Plans against the current catalog; ForbiddenError if the role lacks a permission."""
         catalog, properties = self.state.catalog, self.session.properties
         schemas = schemas or self.state.schemas()
         planned = plan(statement, catalog, properties, topics, schemas=schemas)
@@ -173,9 +167,9 @@ class Context:
         return planned
 
     def carry_out(self, prepare: Callable[[], Prepared], carry: Callable[[Prepared], Done]) -> Done:
-        """Prepare a statement, then carry it out under the lock of the state. Kafka and registries
-        are asked by `prepare`, which holds up no other statement and is repeated where the catalog,
-        the properties or the topics to delete have changed since it began."""
+        """Prepares a statement, and carries it out under the state's lock. `prepare` accesses Kafka
+        and registries without blocking other statements, and is repeated if the catalog, the
+        properties or the topics to delete have changed meanwhile."""
         state = self.state
         for _ in range(PREPARED_TIMES):
             catalog, others = state.catalog, self._others()
@@ -200,8 +194,8 @@ class Context:
         offsets: Offsets | None = None,
         deletes: Mapping[str, str] | None = None,
     ) -> None:
-        """Change a copy of the catalog, log the statement, then put the copy in place: what cannot
-        be applied is never logged. The state's lock is held."""
+        """Changes a copy of the catalog, logs the statement, then publishes the copy: a statement
+        that cannot be applied is never logged. Requires the state's lock."""
         catalog = self.state.catalog
         if planned is not None:
             check_not_deleted(planned, self.state.deleting)
@@ -225,6 +219,5 @@ class Context:
             self.state.catalog = catalog
 
     def logged(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """The properties as the statement log holds them: without the secrets that the engine is
-        started with."""
+        """Properties for the statement log, without the engine's own secrets."""
         return without_owned_secrets(properties, self.state.config.properties)

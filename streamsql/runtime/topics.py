@@ -1,4 +1,4 @@
-"""Topics of streams and tables: what the planner may know of them, and how new ones are made."""
+"""Topics of streams and tables: lookup for the planner, and creation."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
 
 TopicFacts = Mapping[str, "tuple[int, int] | None"]
-"""What planning a statement was told: partitions and replicas, None for a topic that is not."""
+"""Topic lookups of a planned statement: partitions and replicas, None for a missing topic."""
 
 _FOR_EVER = -1
-"""Of `retention.ms`."""
+"""Unlimited `retention.ms`."""
 
 
 class KafkaTopics:
-    """Looks topics up in Kafka, waiting for it if need be, and remembers what it has told."""
+    """Looks up topics in Kafka, waits for Kafka if necessary, and records the results."""
 
     def __init__(self, client: Callable[[], KafkaClient], made: TopicFacts | None = None) -> None:
-        """`made`: those that will be there before what is planned with it, if they are not yet."""
+        """`made`: topics that will exist when the statement runs."""
         self._client = client
         self._made = made or {}
         self.told: dict[str, tuple[int, int] | None] = {}
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic of that name, or None."""
         if name not in self.told:
             found = self._client().describe(name)
             made = self._made.get(name)
@@ -41,19 +40,18 @@ class KafkaTopics:
 
 
 class RememberedTopics:
-    """Tells again what was told when a statement was first planned: a replay needs no Kafka."""
+    """Returns recorded lookups: a replay needs no Kafka."""
 
     def __init__(self, facts: TopicFacts) -> None:
         self._facts = facts
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic as it was then."""
         facts = self._facts.get(name)
         return None if facts is None else TopicInfo(*facts)
 
 
 def create_topic(client: KafkaClient, source: Source) -> None:
-    """Make the topic of a source as its kind asks for; one that is there already is left."""
+    """Creates a source's topic, unless it exists."""
     topic = source.topic
     client.create_topic(
         topic.name,
@@ -65,8 +63,8 @@ def create_topic(client: KafkaClient, source: Source) -> None:
 
 
 def grow_topic(client: KafkaClient, source: Source, told: TopicFacts) -> bool:
-    """Add the partitions that a source asks for and its topic had not when it was planned; whether
-    there are any. That can be done again, and harms nobody if nothing follows."""
+    """Adds the partitions that a source declares in addition to those at planning time; returns
+    whether there are any. Idempotent."""
     then = grown_facts(source, told)
     if (facts := then.get(source.topic.name)) == told.get(source.topic.name) or facts is None:
         return False
@@ -75,8 +73,8 @@ def grow_topic(client: KafkaClient, source: Source, told: TopicFacts) -> bool:
 
 
 def grown_facts(source: Source, told: TopicFacts) -> dict[str, tuple[int, int] | None]:
-    """What planning it would be told once its topic has the partitions that it asks for. That is
-    what the log remembers: planned again, it then asks for none that are not there."""
+    """The lookups after its topic has been extended. The log stores these, so that planning again
+    adds no partitions."""
     found, wanted = told.get(source.topic.name), source.topic.partitions
     if found is None or wanted is None or wanted <= found[0]:
         return dict(told)
@@ -84,7 +82,6 @@ def grown_facts(source: Source, told: TopicFacts) -> dict[str, tuple[int, int] |
 
 
 def topic_config(source: Source) -> dict[str, str]:
-    """The topic settings that follow from what a source is."""
     retention = source.topic.retention_ms
     if retention is None and source.kind is Kind.TABLE and _tells_changes(source):
         retention = _FOR_EVER
@@ -95,9 +92,9 @@ def topic_config(source: Source) -> dict[str, str]:
 
 
 def cleanup_policy(source: Source) -> str:
-    """A table's topic keeps the last record of each key, a windowed one's only for a time; one of
-    a database's changes all of them: the last change of a key need not tell all of its row, and one
-    of a whole table has no key."""
+    """A table's topic keeps the last record of each key, a windowed one for a limited time. Change
+    data is not compacted: the last change of a key may not contain the full row, and one of a whole
+    table has no key."""
     if source.kind is Kind.STREAM or _tells_changes(source):
         return "delete"
     return "compact,delete" if source.is_windowed else "compact"

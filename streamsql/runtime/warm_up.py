@@ -1,4 +1,4 @@
-"""Makes Spark's JVM ready for the first query while an engine has none."""
+"""Warms up Spark's JVM while an engine has no query."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from streamsql.runtime.state import EngineState
 
 _log = logging.getLogger("streamsql.warm_up")
 
-# What many queries have: both sides of a record decoded and encoded, a filter, expressions. The
-# state is Spark's aggregation's in the first, in the others our operators': one row of each key, as
-# in joins, and many with timers.
+# Typical parts of queries: decoding and encoding of both record sides, a filter, expressions. The
+# first has the state of Spark's aggregation, the others our operators' state: one row per key as in
+# joins, and several with timers.
 _SCRIPTS = (
     """
 CREATE STREAM E (K STRING KEY, N INT, T DOUBLE, S STRING)
@@ -46,19 +46,19 @@ QUERY_ID = "_streamsql_warm_up"
 
 
 def start_warm_up(state: EngineState) -> None:
-    """Begin in a thread of its own; ends by itself, and at once when there is a query to run."""
+    """Starts in a separate thread; stops by itself, and as soon as there is a query."""
     threading.Thread(target=_run, args=(state,), name="warm-up", daemon=True).start()
 
 
 def planned() -> Iterator[QueryPlan]:
-    """The queries that are run: no user's, and of no catalog."""
+    """The warm-up queries, which belong to no user and no catalog."""
     for script in _SCRIPTS:
         catalog = Catalog()
         for statement in parse(script):
             made = plan(statement, catalog, {})
             apply(made, catalog)
         if not isinstance(made, QueryStatementPlan):
-            raise InternalError("a script of the warm-up ends with no query")
+            raise InternalError("a warm-up script has no query at its end")
         yield replace(made.query, query_id=QUERY_ID)
 
 
@@ -73,5 +73,5 @@ def _run(state: EngineState) -> None:
         for query in planned():
             state.launcher.warm_up(query, KEY, VALUE, wanted)
     except Exception:
-        # The engine was closed, or Spark has died: whoever needs it hears of it.
-        _log.debug("the warm-up has failed", exc_info=True)
+        # The engine was closed, or Spark has exited; the next user of Spark reports it.
+        _log.debug("the warm-up failed", exc_info=True)

@@ -1,5 +1,3 @@
-"""The HTTP server: ksqlDB's REST API, and what the shell and clients of streamsql need besides.
-
-It stands over one engine in the same process. Nothing in here knows SQL: it turns requests into
-calls of the engine and results into JSON.
-"""
+"""The HTTP server: ksqlDB's REST API, and endpoints of streamsql's shell and clients. It serves one
+engine in the same process, knows no SQL, and converts requests to engine calls and results to
+JSON."""

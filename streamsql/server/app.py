@@ -1,7 +1,7 @@
-"""The ASGI application: which function answers which path, and what stands before all of them.
+"""The ASGI application: endpoints and middleware.
 
-A new endpoint is a Route in its own module's ROUTES and, for a new module, a line in `routes`.
-A new middleware is a line in `middleware`; the first one sees a request first.
+A new endpoint is a Route in its module's ROUTES and, for a new module, a line in `routes`. A new
+middleware is a line in `middleware`; the first one sees a request first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ _log = logging.getLogger("streamsql.server")
 
 
 def routes() -> list[BaseRoute]:
-    """All endpoints; they are tried in this order, so those asked the most come first."""
     return [
         *queries.ROUTES,
         *health.ROUTES,
@@ -68,7 +67,7 @@ def routes() -> list[BaseRoute]:
 
 
 def middleware(state: ServerState) -> list[Middleware]:
-    """What stands before the endpoints, the outermost first."""
+    """The middleware, the outermost first."""
     config = state.config
     return [
         Middleware(
@@ -87,7 +86,7 @@ def middleware(state: ServerState) -> list[Middleware]:
 
 
 def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> ASGIApp:
-    """The application over one engine; `more`: further endpoints, for tests."""
+    """The application of one engine; `more`: further endpoints, for tests."""
     endpoints = Starlette(
         routes=[*routes(), *more],
         exception_handlers={
@@ -98,7 +97,7 @@ def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> ASGIApp:
     )
     endpoints.router.redirect_slashes = False
     endpoints.state.server = state
-    # Not by Starlette, which has layers of its own around these, for each request.
+    # Not Starlette's, which adds layers to each request.
     app: ASGIApp = endpoints
     for cls, args, options in reversed(middleware(state)):
         app = cls(app, *args, **options)
@@ -110,7 +109,6 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """Starlette's own 404 and 405, with a body of ksqlDB's shape."""
     assert isinstance(error, HTTPException)
     return Failure(
         error.status_code * 100, error.detail, headers=dict(error.headers or {})

@@ -1,6 +1,5 @@
-"""Runs the application on granian, in the engine's own process: HTTP/1.1 and HTTP/2, also without
-TLS. Ends on SIGTERM and SIGINT: no new requests, push queries told to end, the engine closed.
-"""
+"""Runs the application on granian in the engine's process: HTTP/1.1 and HTTP/2, also without TLS.
+SIGTERM and SIGINT stop it: new requests are rejected, push queries end, the engine closes."""
 
 from __future__ import annotations
 
@@ -24,19 +23,17 @@ from streamsql.web.serving import claim, http_server
 _log = logging.getLogger("streamsql.server")
 LOOK_SECONDS = 0.05
 DRAIN_SECONDS = 2.0
-"""How long answers under way are waited for."""
+"""How long open responses are awaited."""
 
 
 class Beside(Protocol):
     """Another port of the same server, on its event loop."""
 
     async def start(self) -> None:
-        """Listen; ExternalError where the address cannot be had."""
+        """Starts listening; ExternalError if the address is unavailable."""
         ...
 
-    async def close(self) -> None:
-        """Take no more, and end what is under way."""
-        ...
+    async def close(self) -> None: ...
 
 
 async def serve(
@@ -46,11 +43,8 @@ async def serve(
     on_listening: Callable[[str], None] | None = None,
     beside: Beside | None = None,
 ) -> None:
-    """Serve until `stop` is set, or for ever; `on_listening` is told the URL. `beside` is served
-    as long as this is.
-
-    ExternalError where an address cannot be had.
-    """
+    """Serves until `stop` is set; reports the URL by `on_listening`. `beside` is served as long.
+    ExternalError if an address is unavailable."""
     config = state.config
     _check_address(config)
     if beside is not None:
@@ -81,7 +75,7 @@ async def serve(
 
 
 async def _startup_error(state: ServerState) -> StreamSQLError:
-    """What the engine cannot start for; waits for ever where it can."""
+    """The startup error of the engine; waits forever without one."""
     while True:
         status = state.engine.startup()
         if status.error is not None:
@@ -92,7 +86,7 @@ async def _startup_error(state: ServerState) -> StreamSQLError:
 
 
 async def _drained(state: ServerState) -> None:
-    """End push queries, and wait until all requests have been answered, but not for long."""
+    """Ends push queries, and waits briefly for open requests."""
     deadline = time.monotonic() + DRAIN_SECONDS
     while state.requests and time.monotonic() < deadline:
         state.running.close_all()
@@ -108,7 +102,7 @@ def run(
     on_listening: Callable[[str], None] | None = None,
     beside: Beside | None = None,
 ) -> None:
-    """Serve in the main thread until SIGTERM or SIGINT."""
+    """Serves in the main thread until SIGTERM or SIGINT."""
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -137,7 +131,7 @@ def _http_server(application: Any, config: ServerConfig) -> Server:
 
 
 def _check_address(config: ServerConfig) -> None:
-    """Two servers on one port are a mistake."""
+    """Detects another server on the port."""
     try:
         claim(config.host, config.port).close()
     except OSError as error:

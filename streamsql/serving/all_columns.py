@@ -1,9 +1,6 @@
-"""Lookups of a table's columns just as they are share one program: that of all its columns.
-
-To compile a program takes tenths of a second in a young JVM, longer than a first lookup may. The
-program of all columns is compiled before anybody asks (warm_up.py), and of one row the columns that
-nobody asked for cost little, unless there are very many.
-"""
+"""Lookups of plain columns share one program: that of all columns. Compiling takes tenths of a
+second in a young JVM, longer than a first lookup may. The program of all columns is compiled in
+advance (warm_up.py), and unused columns of one row cost little."""
 
 from __future__ import annotations
 
@@ -37,8 +34,8 @@ def all_columns(source: Source, catalog: Catalog, properties: Mapping[str, str])
 
 
 def picked(asked: PullPlan, everything: PullPlan) -> Decoder | None:
-    """What reads the rows of `asked`, which has no condition, out of the results of all columns;
-    None where it wants more than some of these columns."""
+    """Projects the rows of `asked`, which has no condition, from the results of all columns; None
+    if it needs more than some of these columns."""
     if len(everything.schema) > MANY or asked.order:
         return None
     wanted, there = _columns(asked), _columns(everything)

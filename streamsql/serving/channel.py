@@ -37,7 +37,6 @@ class Channel(asyncio.Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether the connection to the JVM stands."""
         return self._transport is not None and not self._transport.is_closing()
 
     @property
@@ -69,7 +68,6 @@ class Channel(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio's: the connection stands."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -87,7 +85,7 @@ class Channel(asyncio.Protocol):
             at = end
             future = self._waiting.popleft()
             if future.done():
-                continue  # nobody waits for it any more
+                continue  # its caller has stopped waiting
             if status == 0:
                 future.set_result(content)
             else:
@@ -121,10 +119,10 @@ class Channels:
         self._channels: list[Channel] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keepers: list[asyncio.Task[None]] = []
-        """Of each connection, the task whose end is its end: so none outlives its loop."""
+        """Per connection, the task whose end is its end, so none outlives its loop."""
 
     def choose(self) -> Channel | None:
-        """The connection with the least to do; None while there is none (it is then being made)."""
+        """The least busy connection; None while one is being opened."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._channels, self._keepers = loop, [], []
@@ -136,7 +134,7 @@ class Channels:
         return min(found, key=lambda channel: channel.waiting) if found else None
 
     async def _keep(self, channels: list[Channel]) -> None:
-        """Have one more connection among the channels until it ends, or the loop does."""
+        """Adds a connection to the channels until it or the loop ends."""
         try:
             loop = asyncio.get_running_loop()
             _, channel = await loop.create_unix_connection(Channel, self._path)

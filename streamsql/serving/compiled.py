@@ -25,7 +25,7 @@ KEPT = 256
 
 @dataclass(frozen=True)
 class _Compiled:
-    """The Java CompiledPlan, the Spark session in whose JVM it is, and what it was planned from."""
+    """The Java CompiledPlan, the Spark session of its JVM, and its source plan."""
 
     plan: Any
     spark: object
@@ -70,7 +70,7 @@ class CompiledPlans:
 def compiling_context(
     services: Services, folder: Path, properties: Mapping[str, str], spark: Any
 ) -> LoweringContext:
-    """Where plans are lowered that are no Spark queries: they report nothing to a log."""
+    """Lowering context for plans outside of Spark queries: they report nothing to a log."""
     from streamsql.executor.frames.context import LoweringContext
     from streamsql.executor.lowering.compiled_plan import NO_LOG
 

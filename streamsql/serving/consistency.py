@@ -1,9 +1,9 @@
-"""Read your writes: a pull query waits until what it reads has taken in what a token stands for.
+"""Read-your-writes: a pull query waits until its sources include the writes of a token.
 
-From the topics written, along the queries that read them, to the tables asked for. Of a query in
-micro-batches it is known exactly what it has processed. Of one in real time it is known what it has
-read: its results are taken to be complete once its topic has been at rest for a moment (or, if it
-never is, after a second), a query's latency being some milliseconds, or some more when it is new.
+The wait follows the queries from the written topics to the queried tables. The progress of a
+micro-batch query is exact. Of a real-time query, the read position is known: its results count as
+complete once its topic has been at rest for a moment (or after a second), since its latency is a
+few milliseconds, or somewhat more after its start.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from streamsql.waiting import await_condition
 
 LOOK_SECONDS = 0.02
 REST_SECONDS = 0.1
-"""How long a real-time query's topic has to stay as it is."""
+"""Required rest of a real-time query's topic."""
 NEW_SECONDS, NEW_REST_SECONDS = 10.0, 0.5
-"""The same for a run this young, whose first rows wait for code to be compiled."""
+"""The same for a young run, whose first rows wait for compilation."""
 RESTLESS_SECONDS = 1.0
 """How long to wait for that."""
 
@@ -87,7 +87,7 @@ class Consistency:
             raise _late()
 
     def ends(self, topic: str, rest: float, deadline: float) -> Ends:
-        """Where a topic ends, once it has been at rest for so many seconds, if any."""
+        """End of a topic after a rest of that many seconds, if any."""
         client = self._client()
         ends = client.end_offsets(topic)
         restless = min(deadline, time.monotonic() + RESTLESS_SECONDS)
@@ -107,7 +107,7 @@ class Consistency:
         )
 
     def rest(self, query: QueryLinks) -> float:
-        """How many seconds a query's topic is to be at rest, for its results to be complete."""
+        """Required rest in seconds of a query's topic for complete results."""
         if not self._in_real_time(query.id):
             return 0.0
         is_new = time.monotonic() - self._queries.live_since(query.id) < NEW_SECONDS
@@ -135,7 +135,7 @@ class _Walk:
         self._found: dict[str, Ends] = {}
 
     def ends_of(self, topic: str) -> Ends:
-        """The offsets of a topic that hold all results of what was written; empty: none can."""
+        """Topic offsets that include all results of the writes; empty if impossible."""
         if topic in self._found:
             return self._found[topic]
         self._found[topic] = ends = dict(self._wanted.get(topic, {}))
@@ -167,8 +167,7 @@ def _reached(positions: Mapping[str, Ends], wanted: Mapping[str, Ends]) -> bool:
 
 def _late() -> ExternalError:
     return ExternalError(
-        "what was written has not arrived in time",
+        "timed out waiting for the consistency token",
         retryable=True,
-        hint=f"SHOW QUERIES tells which query is behind; '{CONSISTENCY_TIMEOUT}' is how long to "
-        "wait.",
+        hint=f"SHOW QUERIES shows which query is behind; '{CONSISTENCY_TIMEOUT}' sets the timeout.",
     )

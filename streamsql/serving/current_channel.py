@@ -1,4 +1,4 @@
-"""The way of an event loop to the JVM that runs just now."""
+"""An event loop's connection to the current JVM."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class CurrentChannel:
         return channels.choose()
 
     def close(self) -> None:
-        """Close what is open."""
         channels, self._channels = self._channels, None
         if channels is not None:
             channels.close()

@@ -19,7 +19,7 @@ LONGEST = 4_000
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal as it is written, without a sign, and where it ends."""
+    """An unsigned literal, and its end."""
 
     written: str
     end: int
@@ -31,7 +31,6 @@ class Literal:
 
     @property
     def text(self) -> str:
-        """What a string literal stands for."""
         return self.written[1:-1].replace("''", "'")
 
 
@@ -45,11 +44,11 @@ class Fingerprint:
 
 KEPT = 1_000
 _KNOWN: dict[tuple[str, str], str] = {}
-"""Of statements with one literal: the fingerprint's text by what stands before it and after."""
+"""Of statements with one literal: the fingerprint's text by the parts before and after it."""
 
 
 def fingerprint_of(sql: str) -> Fingerprint | None:
-    """None for what is not worth it or not simple: comments, variables, other statements."""
+    """None for complex statements: comments, variables, other kinds."""
     parts = _around_literal(sql)
     if parts is None:
         return _read(sql)
@@ -96,7 +95,7 @@ def _read(sql: str) -> Fingerprint | None:
         if kind == "other":
             return None
         pieces.append(sql[at : found.start()])
-        # By kind: a text in place of a number is another statement.
+        # By kind: a text instead of a number is another statement.
         pieces.append("'" if kind == "text" else "#")
         at = found.end()
         literals.append(Literal(found.group(), at))

@@ -1,8 +1,5 @@
-"""Queries whose condition says no more than which keys they want.
-
-Where exactly these keys are looked up, the condition need not be asked again: so the program is the
-same whatever the keys are, and is prepared once.
-"""
+"""Queries whose condition only selects keys. A lookup of exactly these keys need not evaluate the
+condition again, so the program is independent of the keys and is prepared once."""
 
 from __future__ import annotations
 
@@ -49,7 +46,6 @@ def simple_scan(root: Operator) -> Scan | None:
 
 
 def conjuncts(node: Expression) -> Iterator[Expression]:
-    """The conditions that must all hold."""
     if isinstance(node, exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):

@@ -59,8 +59,8 @@ def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) ->
 
 
 def _bounds(source: Source, window: WindowRange) -> tuple[int, int]:
-    """Of the number that follows the key's own bytes: a window's end where keys have it, or its
-    start."""
+    """Bounds of the number after the key's bytes: the window's end if keys contain it, otherwise
+    its start."""
     kind = source.topic.window
     if kind is None:
         return 0, _LAST

@@ -66,7 +66,7 @@ class _Parameter:
     """Of an integer's type, without its sign; None: the column is a STRING."""
 
     def value(self, literals: tuple[Literal, ...]) -> str | int | None:
-        """What the key is; None for a number that its type does not have."""
+        """Value of the key; None for a number outside of its type."""
         literal = literals[self.literal]
         if self.bits is None:
             return literal.text
@@ -78,7 +78,7 @@ class _Parameter:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Statements of one shape whose other literals are the same too."""
+    """Statements with the same shape and the same other literals."""
 
     parameters: tuple[_Parameter, ...]
     """One for each key column."""
@@ -132,8 +132,8 @@ class Lookups:
     def find_soon(
         self, sql: str, session: Session, catalog: Catalog
     ) -> Coroutine[object, object, Answer] | None:
-        """As `find`, for an event loop: the JVM is asked only by what is awaited, and for a
-        bounded time. None also where something would block."""
+        """As `find`, for an event loop: awaits the JVM with a timeout. None also where it would
+        block."""
         if CONSISTENCY_TOKEN in session.properties:
             return None
         found = self._understood(sql, session, catalog, None)
@@ -143,14 +143,14 @@ class Lookups:
         return None if channel is None else _ask(channel, *found)
 
     def _listen(self) -> None:
-        """Have the next lookup take the way of `find_soon`."""
+        """Enables `find_soon` for the next lookup."""
         with suppress(ExternalError):  # the JVM has just ended: this lookup itself says so
             self._channel.listen()
 
     def rehearse(
         self, sql: str, statement: Statement, session: Session, catalog: Catalog, times: int
     ) -> None:
-        """Do what `find` does, so often, in a table that may be incomplete yet; for nobody."""
+        """Repeats `find` on a possibly incomplete table, for warm-up."""
         found = self._understood(sql, session, catalog, statement)
         if found is None:
             return  # a key of a type that is not looked up this way
@@ -210,8 +210,8 @@ class Lookups:
     # -- preparing -------------------------------------------------------------------------------
 
     def _adopt(self, catalog: Catalog) -> None:
-        """Keep what was prepared from things that the catalog still has. A shape for which nothing
-        could be prepared is looked at again."""
+        """Keeps prepared lookups whose objects are unchanged. Shapes without a prepared lookup are
+        tried again."""
         with self._lock:
             before = self._prepared
             self._prepared = {
@@ -355,13 +355,11 @@ def _release(forgotten: list[KeyLookups]) -> None:
 
 
 def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What a plan can depend on."""
     own = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT)
     return tuple(sorted(item for item in properties.items() if item[0] not in own))
 
 
 def _constants(shape: Fingerprint, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
-    """The literals that are not parameters."""
     if len(shape.literals) == len(parameters):
         return ()
     variable = {p.literal for p in parameters}

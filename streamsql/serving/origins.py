@@ -1,4 +1,4 @@
-"""What a pull query was planned from: only a change of these things makes its plan another one."""
+"""Origins of a pull query: only a change of these objects changes its plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamsql.planner.plans.statements import PullPlan
 Origins = dict[Thing, object]
 """The objects of the catalog, by their kinds and names."""
 _EXPANDED = ("view", "type", "function")
-"""The kinds of things whose definitions a plan contains."""
+"""Kinds of objects whose definitions a plan contains."""
 _words = re.compile(r"\w+").findall
 
 
@@ -25,7 +25,7 @@ def origins(plan: PullPlan, catalog: Catalog) -> Origins:
         words = set(_words(texts.pop().upper()))
         for kind in _EXPANDED:
             for name, thing in catalog.things(kind).items():
-                # A name that is another thing's here, an alias or a column, does no harm.
+                # A name of another kind of object, an alias or a column is harmless.
                 if (kind, name) not in found and words.issuperset(_words(name.upper())):
                     found[kind, name] = thing
                     if kind == "view":
@@ -34,7 +34,6 @@ def origins(plan: PullPlan, catalog: Catalog) -> Origins:
 
 
 def unchanged(found: Origins, catalog: Catalog) -> bool:
-    """Whether all of them are what the catalog has."""
     return all(catalog.things(kind).get(name) is thing for (kind, name), thing in found.items())
 
 

@@ -29,7 +29,7 @@ def answer_rows(
 
 
 def result_schema(plan: PullPlan) -> Schema:
-    """What a program has to give: the columns that are shown, then those that only sort."""
+    """Columns of a program's result: the visible ones, then those for sorting."""
     shown = plan.schema.names
     hidden = dict.fromkeys(o.column for o in plan.order if o.column not in shown)
     found = {column.name: column for column in plan.query.schema}

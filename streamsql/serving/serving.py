@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Serving:
-    """What answers for one engine's tables; may be used from any thread."""
+    """Answers queries over one engine's tables; thread-safe."""
 
     def __init__(
         self,
@@ -67,7 +67,6 @@ class Serving:
         self.stores.start(eager=eager)
 
     def changed(self) -> None:
-        """The catalog has changed."""
         self.stores.changed()
 
     def _warm_up(self, source: Source) -> None:
@@ -85,7 +84,7 @@ class Serving:
         return None if table is None else table.lag()
 
     def infos(self) -> list[StoreInfo]:
-        """The stores that follow their topics just now."""
+        """The stores that currently follow their topics."""
         found = []
         for source in self._catalog().of_kind(Kind.TABLE):
             table = self.stores.peek(source)
@@ -100,11 +99,9 @@ class Serving:
         return None if table is None else table.positions()
 
     def answer(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
-        """The rows that a plan with a route other than Batch gives, in its order.
-
-        ExternalError where the store cannot be read, or is not complete in time, or does not see
-        in time what the properties' consistency token stands for.
-        """
+        """The rows of a plan with a route other than Batch, in order. ExternalError if the store is
+        unreadable, not complete in time, or does not include the consistency token's writes in
+        time."""
         if isinstance(plan.route, StoredTables | TableScan):
             return self._answer_of_tables(plan, properties)
         source = scanned(plan.query.root).source

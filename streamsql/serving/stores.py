@@ -1,7 +1,5 @@
-"""The stores of an engine's served tables: opened, kept in line with the catalog, closed.
-
-A store is a copy of its topic: what is lost or damaged is read from Kafka again.
-"""
+"""Stores of an engine's served tables: opened, synchronized with the catalog, closed. A store is a
+copy of its topic: lost or damaged stores are read from Kafka again."""
 
 from __future__ import annotations
 
@@ -46,8 +44,8 @@ class TableStores:
         catalog: Callable[[], Catalog],
         following: Callable[[Source], None] = lambda source: None,
     ) -> None:
-        """`following` is told of the stores that follow their tables without having been asked for,
-        again and again, by the thread that sees to them."""
+        """`following` is called repeatedly with the stores that follow their tables without a
+        query, by the maintenance thread."""
         self._following = following
         self._services = services
         self._folder = folder
@@ -66,7 +64,7 @@ class TableStores:
         self._thread.start()
 
     def changed(self) -> None:
-        """The catalog is another one: new tables are followed, dropped ones forgotten, soon."""
+        """After a catalog change: follows new tables and drops removed ones, asynchronously."""
         self._changed.set()
 
     def get(self, source: Source) -> StoredTable:
@@ -187,12 +185,12 @@ class TableStores:
                     self.get(source)
                     self._following(source)
                 except StreamSQLError as error:
-                    # Whoever asks for it tries again, and is told, too.
+                    # Queries retry it, and get the error.
                     failures[f"the table {source.name}"] = error
 
 
 def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str]:
-    """Log what has failed, but not at every look again; what is known now to have failed."""
+    """Logs a new failure, but not at every poll; returns the current failures."""
     for what, error in failures.items():
         if told.get(what) != str(error):
             trace = None if isinstance(error, StreamSQLError) else error

@@ -17,8 +17,8 @@ from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.executor.spark.java_maps import java_map
 
 NICENESS = 10
-"""Of the threads that go through tables' rows: a tenth of what a query's threads get where both
-want a processor, all of it where nobody else does."""
+"""Niceness of scan threads: they get a tenth of the CPU time of query threads under contention, and
+all of it otherwise."""
 
 
 class StoredTable:
@@ -32,9 +32,9 @@ class StoredTable:
         connection: Mapping[str, str],
         retention_ms: int | None,
     ) -> None:
-        """Opens the store, or begins one, and lets it follow its topic. `connection` as Kafka's
-        Java client has it, with bootstrap.servers; rows older than the newest one's time less the
-        retention (ms) are gone."""
+        """Opens or creates the store and follows its topic. `connection` has the names of Kafka's
+        Java client, with bootstrap.servers; rows older than the newest one's time minus the
+        retention (ms) are removed."""
         self.spark = spark
         self.topic = topic
         self.complete = False
@@ -109,7 +109,7 @@ class StoredTable:
             raise broken(self.topic, error) from error
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
-        """What looks up keys and gives a program's results; `suffix` as `window_bytes` has it."""
+        """Key lookups with a program; `suffix` as in `window_bytes`."""
         server = cast(Any, self.spark)._jvm.io.streamsql.serving.LookupServer
         return KeyLookups(self.topic, self._java.lookups(program, suffix), server)
 
@@ -129,7 +129,7 @@ class StoredTable:
             raise broken(self.topic, error) from error
 
     def close(self) -> None:
-        """Stop following; the store stays on disk."""
+        """Stops following; the store stays on disk."""
         try:
             self._java.close()
         except JVM_FAILURES:
@@ -156,7 +156,6 @@ class KeyLookups:
             raise broken(self._topic, error) from error
 
     def close(self) -> None:
-        """Nobody asks any more."""
         with suppress(*JVM_FAILURES):
             self._server.release(self.number)
 
@@ -176,7 +175,7 @@ class KeyLookups:
 
 
 def scanned(rows: Any, topic: str) -> Iterator[bytes]:
-    """The results of a Java ScannedRows, which is closed at the end; `topic`: of whose table."""
+    """Results of a Java ScannedRows, which is closed at the end; `topic`: of its table."""
     try:
         try:
             while (piece := rows.next()) is not None:
@@ -190,7 +189,7 @@ def scanned(rows: Any, topic: str) -> Iterator[bytes]:
 def _give_way(threads: Iterable[int]) -> None:
     """Let threads of the JVM go after all others, for as long as they live."""
     for thread in threads:
-        with suppress(OSError):  # the JVM has ended: whoever asks it next is told
+        with suppress(OSError):  # the JVM has exited: its next caller gets the error
             os.setpriority(os.PRIO_PROCESS, int(thread), NICENESS)
 
 

@@ -29,7 +29,7 @@ KEPT = 64
 
 @dataclass(frozen=True)
 class _Ready:
-    """A compiled plan, which one run at a time has, and what its sources stand for."""
+    """A compiled plan, used by one run at a time, and its sources."""
 
     plan: Any
     spark: object
@@ -81,7 +81,7 @@ class TableQueries:
                 self._give_back(name, ready)
 
     def prepare(self, plan: PullPlan, properties: Mapping[str, str]) -> None:
-        """Compile a query for whoever asks first."""
+        """Compiles a query for its first execution."""
         spark = self._services.spark.get().session
         if plan.statement is not None:
             ready = self._compiled(plan, properties, spark, origins(plan, self._catalog()))

@@ -27,7 +27,7 @@ from streamsql.session import Session
 from streamsql.types import quote
 
 LOOKUPS = 300
-"""The JVM compiles what it has run some hundred times."""
+"""The JVM compiles code after some hundred executions."""
 Rehearse = Callable[[str, Statement, Session, Catalog, int], None]
 """See Lookups.rehearse."""
 
@@ -51,7 +51,7 @@ class WarmUp:
         self._looked_up: object = None
 
     def go_on(self, source: Source, stores: TableStores, rehearse: Rehearse) -> None:
-        """Do what can be done now with a table whose store is open. Once for each JVM."""
+        """Prepares what is possible for an open store. Once per JVM."""
         spark = self._services.current_spark()
         if spark is None or self._looked_up is spark:
             return
@@ -64,8 +64,8 @@ class WarmUp:
                 self._queries.prepare(counted, {})
 
     def _look_up_first(self, source: Source, stores: TableStores, rehearse: Rehearse) -> bool:
-        """Look up a row of the table, if it has any, which may be being filled: who waits for that
-        asks as soon as it is full."""
+        """Looks up a row of the table, which may still be filling: its first query follows as soon
+        as it is full."""
         everything = all_columns(source, self._catalog(), {})
         rows = stores.get(source).scan(self._plans.get(everything, {}), None, None)
         first = next(rows, None)

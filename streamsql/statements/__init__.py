@@ -1,8 +1,8 @@
-"""Executes statements: a handler each, in the modules of FAMILIES, but for those that change the
-catalog alone (dispatch.py).
+"""Executes statements: one handler each, in the modules of FAMILIES, except for statements that
+only change the catalog (dispatch.py).
 
-A handler plans its statement, has it take effect and returns its results. Statements that are part
-of the dialect but not run stand in planner/not_run with what to do instead.
+A handler plans its statement, applies it and returns its results. planner/not_run lists unsupported
+statements and their alternatives.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from streamsql.statements.inserting import values as insert
 _log = logging.getLogger("streamsql.statements")
 _log.addHandler(logging.NullHandler())
 LOGGED_TEXT = 1000
-"""Characters of a statement in the log."""
+"""Maximum length of a logged statement."""
 _UNTOLD = (nodes.Effect.READS, nodes.Effect.WRITES)
 
 FAMILIES = (
@@ -53,12 +53,11 @@ FAMILIES = (
     session,
     show,
 )
-"""The modules whose handlers `handle` knows."""
+"""Modules with handlers."""
 
 
 def needs_leader(statement: nodes.Statement, state: EngineState) -> bool:
-    """Whether, of several servers, only the one that leads runs it; push queries are each server's
-    own."""
+    """Whether only the leader of a service runs it; push queries run on each server."""
     if isinstance(statement, nodes.ControlQuery) and statement.query_id is not None:
         pushed = {info.id.upper() for info in state.pushes.infos()}
         return statement.query_id.upper() not in pushed
@@ -68,7 +67,7 @@ def needs_leader(statement: nodes.Statement, state: EngineState) -> bool:
 
 
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
-    """Run a statement; its results as they come. UnsupportedError for one that is not run."""
+    """Runs a statement and yields its results; UnsupportedError for an unsupported one."""
     kind = type(statement)
     if kind in NOT_RUN:
         raise not_run(statement)

@@ -1,4 +1,4 @@
-"""ASSERT TOPIC and ASSERT SCHEMA: wait until something is as expected, or fail."""
+"""ASSERT TOPIC and ASSERT SCHEMA: wait for a condition, or fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.1
 
 @handle.register
 def assert_topic(statement: AssertTopic, context: Context) -> Iterable[Result]:
-    """ASSERT [NOT EXISTS] TOPIC: looks again and again until it is so or the time is up."""
+    """ASSERT [NOT EXISTS] TOPIC: polls until the condition holds or the timeout ends."""
     context.plan(statement)
     client = context.state.services.kafka.get()
     _await(lambda: _topic_problem(client, statement), statement, context, ASSERT_TOPIC_TIMEOUT)
@@ -28,7 +28,7 @@ def assert_topic(statement: AssertTopic, context: Context) -> Iterable[Result]:
 
 @handle.register
 def assert_schema(statement: AssertSchema, context: Context) -> Iterable[Result]:
-    """ASSERT [NOT EXISTS] SCHEMA: the same for a schema by its subject, its id or both."""
+    """ASSERT [NOT EXISTS] SCHEMA: by subject, id or both."""
     context.plan(statement)
     client = context.state.services.registry(context.session.properties)
     _await(lambda: _schema_problem(client, statement), statement, context, ASSERT_SCHEMA_TIMEOUT)
@@ -41,7 +41,7 @@ def _await(
     context: Context,
     default_timeout: str,
 ) -> None:
-    """CatalogError with what is wrong at the end of the statement's time."""
+    """Raises CatalogError with the reason after the statement's timeout."""
     if statement.timeout is not None:
         timeout_ms = statement.timeout.ms
     else:
@@ -62,7 +62,7 @@ def _verb(statement: AssertTopic | AssertSchema) -> str:
 
 
 def _topic_problem(client: KafkaClient, statement: AssertTopic) -> str | None:
-    """Why the assertion does not hold just now."""
+    """Why the assertion fails at the moment."""
     found = client.describe(statement.topic)
     if not statement.exists:
         return None if found is None else f"Topic {statement.topic} exists."

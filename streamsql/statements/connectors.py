@@ -1,7 +1,5 @@
-"""CREATE, DROP, DESCRIBE and SHOW of connectors, which a Kafka Connect cluster runs.
-
-They are no part of the catalog or of the statement log: Connect remembers them.
-"""
+"""CREATE, DROP, DESCRIBE and SHOW of connectors in a Kafka Connect cluster. Connectors are not part
+of the catalog or the statement log."""
 
 from __future__ import annotations
 
@@ -25,14 +23,14 @@ from streamsql.statements.dispatch import handle
 
 @handle.register
 def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
-    """CREATE SOURCE | SINK CONNECTOR: what Connect finds wrong is known before it is made."""
+    """CREATE SOURCE | SINK CONNECTOR: validated by Connect before it is created."""
     planned = context.plan(statement)
     client = _client(context)
     if statement.if_not_exists and client.exists(statement.name):
         return [Warning(f"Connector {statement.name} already exists")]
     if "/" in statement.name:
-        # Connect would make it, and then never find it again by its URL.
-        raise ConfigError("the name of a connector may not hold a slash")
+        # Connect would create it, but its URL could not be used.
+        raise ConfigError("connector names cannot contain a slash")
     config = _config(statement.properties)
     try:
         _check_class(client, statement.type, config.get(CLASS))
@@ -47,7 +45,6 @@ def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
 
 
 def _config(properties: Properties) -> dict[str, str]:
-    """The properties as Connect takes them: texts all."""
     return {p.name: _text(p.value) for p in properties}
 
 
@@ -56,16 +53,16 @@ def _text(value: str | int | float | bool) -> str:
 
 
 def _check_class(client: ConnectClient, type: ConnectorType, name: str | None) -> None:
-    """Before Connect is asked, whose own answer to an unknown class is an inner failure of its."""
-    hint = "SHOW CONNECTOR PLUGINS lists the classes that there are."
+    """Checked before Connect, which reports an unknown class as an internal error."""
+    hint = "SHOW CONNECTOR PLUGINS lists the available classes."
     if name is None:
         raise ConfigError(f"the connector has no '{CLASS}'", hint=hint)
     plugins = client.plugins()
     plugin = next((plugin for plugin in plugins if plugin.is_called(name)), None)
     if plugin is None:
         near = did_you_mean(name, (alias for plugin in plugins for alias in plugin.names))
-        raise ConfigError(f"Connect has no connector class {name}", hint=near or hint)
-    # A source that is called a sink would begin to write where nobody expects it.
+        raise ConfigError(f"unknown connector class {name}", hint=near or hint)
+    # A source declared as a sink would write unexpectedly.
     if plugin.type != type.value.lower():
         raise ConfigError(
             f"{plugin.class_name} is a {plugin.type} connector",
@@ -75,7 +72,6 @@ def _check_class(client: ConnectClient, type: ConnectorType, name: str | None) -
 
 @handle.register
 def drop(statement: DropConnector, context: Context) -> Iterable[Result]:
-    """DROP CONNECTOR [IF EXISTS]."""
     context.plan(statement)
     client = _client(context)
     if statement.if_exists and not client.exists(statement.name):
@@ -86,7 +82,7 @@ def drop(statement: DropConnector, context: Context) -> Iterable[Result]:
 
 @handle.register
 def describe(statement: DescribeConnector, context: Context) -> Iterable[Result]:
-    """DESCRIBE CONNECTOR: its state, its tasks, its topics and what is declared over them."""
+    """DESCRIBE CONNECTOR: state, tasks, topics, and the streams and tables over them."""
     context.plan(statement)
     client = _client(context)
     connector = client.connector(statement.name)
@@ -127,7 +123,6 @@ def _sources(catalog: Catalog, topics: Iterable[str]) -> list[tuple[str, str, st
 
 
 def show(context: Context, type: ConnectorType | None) -> Iterable[Result]:
-    """SHOW [SOURCE | SINK] CONNECTORS; `type` None for all."""
     rows = [
         (c.name, c.type.upper(), c.class_name, c.status)
         for c in _client(context).connectors()
@@ -137,7 +132,7 @@ def show(context: Context, type: ConnectorType | None) -> Iterable[Result]:
 
 
 def show_plugins(context: Context) -> Iterable[Result]:
-    """SHOW CONNECTOR PLUGINS: sources and sinks, not what Connect needs inside."""
+    """SHOW CONNECTOR PLUGINS: sources and sinks only."""
     rows = [
         (plugin.class_name, plugin.type.upper(), plugin.version)
         for plugin in _client(context).plugins()

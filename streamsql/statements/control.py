@@ -21,11 +21,8 @@ _DONE = {
 
 @handle.register
 def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
-    """Done when it has taken effect: a terminated or paused query writes nothing any more. A query
-    that does not stop in time is named by a warning.
-
-    A push query can be terminated, too, by whoever knows its id.
-    """
+    """Returns when it has taken effect: a terminated or paused query writes nothing. A warning
+    names queries that do not stop in time. Push queries can be terminated by their id, too."""
     state = context.state
     if statement.action is QueryAction.TERMINATE and statement.query_id is not None:
         pushed = state.pushes.cancel(statement.query_id)
@@ -36,7 +33,7 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
         _act(planned, state, accepted(context.session.properties))
-    # Without the lock: a query that does not stop holds up no other statement.
+    # Not under the lock: a query that does not stop blocks no other statement.
     stuck = state.queries.unsettled(*_stopped(planned))
     done = _DONE[planned.action]
     if not planned.query_ids:
@@ -47,7 +44,7 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
 
 @handle.register
 def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
-    """DROP SINK: done when its query writes nothing any more. What it has written stays."""
+    """DROP SINK: returns when its query writes nothing. Existing files are kept."""
     state = context.state
     with state.lock:
         planned = context.plan(statement)
@@ -57,12 +54,13 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
         context.commit(statement, planned)
         _act(planned, state)
     stuck = state.queries.unsettled(*_stopped(planned))
-    dropped = Message(f"Sink `{statement.name}` was dropped. Its files stay.")
+    dropped = Message(f"Sink `{statement.name}` was dropped. Its files are kept.")
     return [dropped, *still_running(stuck)]
 
 
 def _act(planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()) -> None:
-    """Tell the queries, and wait for none. What is resumed may accept what has stopped it."""
+    """Notifies the queries without waiting. A resumed query can tolerate the failure that stopped
+    it."""
     match planned.action:
         case QueryAction.TERMINATE:
             state.queries.terminate(*planned.query_ids, waits=False)
@@ -77,13 +75,13 @@ def _stopped(planned: ControlPlan) -> tuple[str, ...]:
     return () if planned.action is QueryAction.RESUME else planned.query_ids
 
 
-OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
-"""Of a query whose changed plan waits for it to stop."""
+OLD_RUNS = "Query {} is still stopping. The old version runs until then."
+"""For a query whose changed plan waits for the old run to stop."""
 
 
 def still_running(query_ids: Iterable[str]) -> list[Warning]:
-    """A warning for each query that a statement stops and that has not stopped in time."""
+    """A warning for each query that does not stop in time."""
     return [
-        Warning(f"Query {query_id} is still stopping. It may read and write until it has stopped.")
+        Warning(f"Query {query_id} is still stopping and may read and write until then.")
         for query_id in query_ids
     ]

@@ -17,12 +17,12 @@ from streamsql.runtime.topics import KafkaTopics, create_topic
 from streamsql.statements.control import still_running
 from streamsql.statements.dispatch import handle
 
-_KEPT = "The topic {} is deleted at the next start."
+_KEPT = "The topic {} will be deleted at the next start."
 
 
 @handle.register
 def create(statement: CreateSource, context: Context) -> Iterable[Result]:
-    """CREATE STREAM | TABLE: makes the topic if need be, then the catalog's entry."""
+    """CREATE STREAM | TABLE: creates the topic if necessary, then the catalog entry."""
     state = context.state
 
     def prepare() -> tuple[Planned, KafkaTopics, RegistrySchemas]:
@@ -50,13 +50,13 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
 
 @handle.register
 def drop(statement: DropSource, context: Context) -> Iterable[Result]:
-    """DROP: ends the query that fills the source, then forgets it, and deletes its topic last."""
+    """DROP: ends the query of the source, removes the source, and deletes its topic last."""
     state = context.state
 
     def prepare() -> tuple[Planned, dict[str, str]]:
         planned = context.plan(statement)
         if isinstance(planned, DropPlan) and planned.delete_topic:
-            # Which one is meant is logged: what is made anew under its name is never deleted.
+            # The log contains the topic's id, so a recreated topic is never deleted.
             return planned, state.services.kafka.get().topic_ids([planned.source.topic.name])
         return planned, {}
 
@@ -71,7 +71,7 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
     if isinstance(planned, NothingToDo):
         return [Warning(planned.warning)]
     assert isinstance(planned, DropPlan)
-    # Without the lock: a query that does not stop holds up no other statement.
+    # Not under the lock: a query that does not stop blocks no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
     # A query that still writes would create the topic again.
     failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
@@ -89,12 +89,12 @@ def _dropped(source: Source) -> str:
 
 
 def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
-    """What CASCADE has taken with the source."""
+    """Objects dropped by CASCADE."""
     if not cascade:
         return []
     return [
         *(Message(f"Query {query_id} was terminated.") for query_id in planned.terminate),
         *(Message(_dropped(source)) for source in planned.others),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
-        *(Message(f"Sink `{sink}` was dropped. Its files stay.") for sink in planned.sinks),
+        *(Message(f"Sink `{sink}` was dropped. Its files are kept.") for sink in planned.sinks),
     ]

@@ -29,7 +29,6 @@ _TITLE_WIDTH = 22
 
 @handle.register
 def describe(statement: Describe, context: Context) -> Iterable[Result]:
-    """DESCRIBE name [EXTENDED]."""
     catalog = context.state.catalog
     if statement.name in catalog.views:
         return _view(catalog, statement)
@@ -56,13 +55,12 @@ def _view(catalog: Catalog, statement: Describe) -> list[Result]:
 
 @handle.register
 def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:
-    """DESCRIBE STREAMS | TABLES [EXTENDED]."""
     sources = sorted(context.state.catalog.of_kind(statement.kind), key=lambda s: s.name)
     return [part for s in sources for part in description(s, context, extended=statement.extended)]
 
 
 def description(source: Source, context: Context, *, extended: bool) -> list[Result]:
-    """A source's columns and, extended, where its records are and who reads and writes them."""
+    """Columns of a source; EXTENDED adds its topic, readers and writers."""
     rows = [(c.name, _column_type(c, source)) for c in source.schema]
     title = f"Name : {source.name}"
     if source.comment is not None:
@@ -82,8 +80,8 @@ _CONSTRAINT_FIELDS = tuple(map(Field, ("Constraint", "Expects", "On Violation", 
 
 
 def _constraints(source: Source, context: Context) -> list[Rows]:
-    """The constraints, each with the records that have violated it: added up over the queries that
-    read the source, None where one of them does not know."""
+    """The constraints with their violation counts, summed over the queries that read the source;
+    None if a count is unknown."""
     if not source.constraints:
         return []
     metrics = context.state.query_metrics()
@@ -118,7 +116,7 @@ def _details(source: Source, context: Context) -> str:
     type = source.kind.value + (" (read-only)" if source.is_source else "")
     if source.lookup is not None:
         where = {k: v for k, v in lookup_facts(source.lookup).items() if v}
-        facts = {"Type": "TABLE (looked up)", **where, "Statement": source.statement}
+        facts = {"Type": "TABLE (lookup)", **where, "Statement": source.statement}
     else:
         facts = {
             "Type": type,
@@ -154,7 +152,7 @@ def _format(spec: FormatSpec) -> str:
 
 
 def _topic(source: Source, context: Context) -> str:
-    """The topic, with what Kafka says of it where it is there to be asked."""
+    """The topic, with Kafka's metadata if available."""
     name = source.topic.name
     client: KafkaClient | None = context.state.services.kafka.peek()
     try:
@@ -170,7 +168,6 @@ def _topic(source: Source, context: Context) -> str:
 
 @handle.register
 def describe_function(statement: DescribeFunction, context: Context) -> Iterable[Result]:
-    """DESCRIBE FUNCTION name."""
     with using(functions_of(context.state.catalog)):
         function = REGISTRY.get(statement.name, span=statement.span)
     lines = [
@@ -191,7 +188,7 @@ def describe_function(statement: DescribeFunction, context: Context) -> Iterable
 
 @handle.register
 def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]:
-    """DESCRIBE SINK name: its columns, where they go, and how far its query is."""
+    """DESCRIBE SINK name: columns, destination, progress."""
     catalog = context.state.catalog
     sink = catalog.sinks.get(statement.name)
     if sink is None:
@@ -213,7 +210,7 @@ def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]
 
 @handle.register
 def explain(statement: Explain, context: Context) -> Iterable[Result]:
-    """EXPLAIN [VERBOSE] of a statement, or of a query that runs."""
+    """EXPLAIN [VERBOSE] of a statement, or of a running query."""
     planned = context.plan(statement)
     if isinstance(planned, ExplainPlan):
         return [Text(planned.text)]

@@ -14,11 +14,8 @@ from streamsql.runtime.state import Context
 
 @singledispatch
 def handle(statement: Statement, context: Context) -> Iterable[Result]:
-    """Plan a statement, have it take effect and return its results.
-
-    A statement that changes the catalog and nothing else needs no handler of its own: what is
-    answered stands in its plan.
-    """
+    """Plans a statement, applies it and returns its results. A statement that only changes the
+    catalog has no handler: its plan has the answer."""
     with context.state.lock:
         planned = context.plan(statement)
         if isinstance(planned, NothingToDo):

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION: whether the module is there that it names, only an engine can tell."""
+"""CREATE FUNCTION: only an engine can check that the module exists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamsql.statements.dispatch import handle
 
 @handle.register
 def create(statement: CreateFunction, context: Context) -> Iterable[Result]:
-    """CREATE FUNCTION: queries made from now on can call it."""
+    """CREATE FUNCTION: new queries can call it."""
     with context.state.lock:
         planned = context.plan(statement)
         if isinstance(planned, NothingToDo):
@@ -28,15 +28,16 @@ def create(statement: CreateFunction, context: Context) -> Iterable[Result]:
 
 
 def _check_module(statement: CreateFunction) -> None:
-    """A module that is named must be there; what it holds is the workers' to find out."""
+    """The module must exist; the workers check its content."""
     module, colon, _ = statement.code.strip().partition(":")
     if not colon or not all(part.isidentifier() for part in module.split(".")):
         return
     top = module.partition(".")[0]
     if importlib.util.find_spec(top) is None:
         raise ConfigError(
-            f"there is no Python module {top}",
-            hint="It must be installed beside streamsql, or stand in the folder that the engine "
-            "was started in.",
+            f"unknown Python module {top}",
+            hint="Install it in streamsql's environment, or put it into the folder where the "
+            "engine "
+            "was started.",
             span=statement.span,
         )

@@ -1,4 +1,4 @@
-"""SHOW LINEAGE: which columns of which topics a column comes from, and what comes from it."""
+"""SHOW LINEAGE: source columns of a column, and columns derived from it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ _RELATED = {
     LineageDirection.FROM: ("Dependent", "Dependent Column"),
 }
 ALL = "*"
-"""All columns: another one decides which rows there are."""
+"""Represents all columns in indirect lineage."""
 
 
 @handle.register
 def show_lineage(statement: ShowLineage, context: Context) -> Iterable[Result]:
-    """SHOW LINEAGE OF | FROM name[.column]."""
     state = context.state
-    # While a statement is at work, the catalog may have a query that is not there yet.
+    # During a statement, the catalog can contain a query that does not exist yet.
     with state.lock:
         queries = state.queries
         graph = Graph(state.catalog, lambda query_id: queries.definition(query_id).plan.root)

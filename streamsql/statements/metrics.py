@@ -10,7 +10,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
-    """Titles and texts; nothing of a query that has not begun."""
+    """Titles and texts; empty for a query that has not started."""
     if metrics is None:
         return {}
     lines = {"Records in": _amount(metrics.records_in, metrics.bytes_in)}
@@ -37,7 +37,7 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
 
 
 def late_rows(metrics: QueryMetrics | None) -> str | None:
-    """The rows that were dropped as late, in words; None where there were none.
+    """Number of rows dropped as late; None if zero.
 
     >>> late_rows(QueryMetrics(rows_late=1200))
     '1,200 rows came after their window had closed'
@@ -49,7 +49,7 @@ def late_rows(metrics: QueryMetrics | None) -> str | None:
 
 
 def size(count: int) -> str:
-    """A number of bytes for people: 999 B, 1.5 kB.
+    """A number of bytes for display: 999 B, 1.5 kB.
 
     >>> size(999), size(1500), size(12_000_000)
     ('999 B', '1.5 kB', '12 MB')

@@ -1,4 +1,4 @@
-"""Queries that run until they are terminated: CREATE .. AS SELECT, INSERT INTO .., CREATE SINK."""
+"""Persistent queries: CREATE .. AS SELECT, INSERT INTO .., CREATE SINK."""
 
 from __future__ import annotations
 
@@ -31,27 +31,24 @@ from streamsql.statements.dispatch import handle
 
 @handle.register
 def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
-    """CREATE STREAM | TABLE .. AS SELECT."""
     return _start(statement, context)
 
 
 @handle.register
 def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
-    """INSERT INTO .. SELECT."""
     return _start(statement, context)
 
 
 @handle.register
 def create_sink(statement: CreateSink, context: Context) -> Iterable[Result]:
-    """CREATE SINK."""
     return _start(statement, context)
 
 
 @handle.register
 def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
-    """ALTER QUERY .. SET: the query goes on with the settings, if need be from state that is in
-    other parts, which may take a while. What is logged is the CREATE OR REPLACE that it comes to,
-    with the query's properties."""
+    """ALTER QUERY .. SET: the query continues with the settings, after a state migration if
+    necessary, which can take a while. The log contains the equivalent CREATE OR REPLACE with the
+    query's properties."""
     state = context.state
     with state.lock:
         create = replacement(statement, state.catalog)
@@ -59,7 +56,7 @@ def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
         check_moves(statement, known.plan)
         properties = {**known.properties, **settings(statement)}
     if properties == known.properties:
-        return [Message(f"Query {statement.name} has these settings already.")]
+        return [Message(f"Query {statement.name} already has these settings.")]
     context = replace(context, session=replace(context.session, properties=properties))
     if _moves_state(known, properties):
         _, *warnings = _build_anew(create, statement.name, context)
@@ -79,7 +76,7 @@ def _start(
     *,
     goes_on: Definition | None = None,
 ) -> list[Result]:
-    """`goes_on`: the query that continues from its checkpoint and is not rebuilt."""
+    """`goes_on`: the query that resumes from its checkpoint without a rebuild."""
 
     def carry(prepared: _Prepared | NothingToDo | str) -> _Prepared | NothingToDo | str:
         return _started(prepared, context) if isinstance(prepared, _Prepared) else prepared
@@ -88,7 +85,7 @@ def _start(
     if isinstance(found, NothingToDo):
         return [Warning(found.warning)]
     if isinstance(found, str):
-        # That may take long. What is defined by then is planned with.
+        # This can take long. Planning uses the definitions at its end.
         return _build_anew(statement, found, context)
     return _awaited(found, context)
 
@@ -96,15 +93,15 @@ def _start(
 def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
     if not planned.replaces or planned.sink is None or planned.query.query_id is None:
         return False
-    # The plan that runs is older than the catalog may be.
+    # The running plan may be older than the catalog.
     known = state.queries.definition(planned.query.query_id)
     return planned.rebuilds or not compare_queries(known.plan, planned.query).may_mix
 
 
 def _build_anew(statement: Statement, query_id: str, context: Context) -> list[Result]:
-    """As `streamsql apply` does it with this one statement, and logged as that is."""
+    """Executed and logged as `streamsql apply` of this statement."""
     text = NamedText("CREATE OR REPLACE", to_sql(statement) + ";")
-    # What its text had of them stands in it already.
+    # The text already contains them.
     context = replace(context, session=replace(context.session, variables={}))
     with Rebuilds(context.state, from_what_is_left=False) as rebuilds:
         found = apply_files(Files(lambda: [text], partial=True), context, rebuilds)
@@ -114,16 +111,16 @@ def _build_anew(statement: Statement, query_id: str, context: Context) -> list[R
 
 @dataclass
 class _Prepared:
-    """A statement whose topic and schemas are there, and which can be carried out."""
+    """A statement whose topic and schemas exist and that is ready to be carried out."""
 
     statement: CreateAsSelect | InsertInto | CreateSink
     planned: QueryStatementPlan
     topics: KafkaTopics
     schemas: RegistrySchemas
     definition: Definition
-    """The query, but for its generation."""
+    """The query without its generation."""
     grown: Source | None = None
-    """The sink whose topic has more partitions now."""
+    """The sink whose topic got more partitions."""
 
 
 def _prepared(
@@ -131,7 +128,7 @@ def _prepared(
     context: Context,
     goes_on: Definition | None,
 ) -> _Prepared | NothingToDo | str:
-    """All that asks Kafka, a registry and Spark; the id of a query to rebuild."""
+    """All access to Kafka, a registry and Spark; the id of a query to rebuild."""
     state, properties = context.state, dict(context.session.properties)
     topics, schemas = state.topics(), state.schemas()
     planned = context.plan(statement, topics, schemas)
@@ -141,7 +138,7 @@ def _prepared(
     query_id = planned.query.query_id
     assert query_id is not None
     if goes_on is not None and state.queries.definition(query_id) is not goes_on:
-        raise ExternalError(f"query {query_id} has been changed meanwhile", retryable=True)
+        raise ExternalError(f"query {query_id} was changed by another statement", retryable=True)
     if goes_on is None and _is_built_anew(planned, state):
         return query_id
     sql = to_sql(statement) + ";"
@@ -171,12 +168,12 @@ def _prepared(
 
 
 def _started(prepared: _Prepared, context: Context) -> _Prepared:
-    """Log it and tell the queries. The lock of the state is held, and nothing is waited for."""
+    """Logs it and notifies the queries, without waiting. Requires the state's lock."""
     queries, planned, definition = context.state.queries, prepared.planned, prepared.definition
     if not planned.replaces:
         if definition.id in queries.known():
             raise stuck(definition.id)  # The one before it was terminated, and still runs.
-        # A set of properties or rows may have been logged since it was prepared.
+        # Properties or rows may have been logged since it was prepared.
         definition = replace(definition, generation=context.state.log.next_sequence)
     context.commit(
         prepared.statement,
@@ -196,12 +193,12 @@ def _started(prepared: _Prepared, context: Context) -> _Prepared:
 
 
 def _readers(grown: Source | None, context: Context) -> list[str]:
-    """The queries that start again, to see at once all partitions of a topic that has grown."""
+    """Queries that restart to read all partitions of an extended topic."""
     return list(context.state.catalog.readers_of_topic(grown.topic.name)) if grown else []
 
 
 def _awaited(prepared: _Prepared, context: Context) -> list[Result]:
-    """The results, once what is replaced has stopped."""
+    """The results, after the replaced query has stopped."""
     query_id, planned = prepared.definition.id, prepared.planned
     late = None
     if planned.replaces:

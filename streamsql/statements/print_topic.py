@@ -1,4 +1,4 @@
-"""PRINT: shows a topic's records as lines, in formats guessed from their bytes."""
+"""PRINT: shows a topic's records as lines, with formats detected from their bytes."""
 
 from __future__ import annotations
 
@@ -31,25 +31,22 @@ class Cancellation:
         self._event = threading.Event()
 
     def cancel(self) -> None:
-        """End the reading, from any thread."""
         self._event.set()
 
     @property
     def cancelled(self) -> bool:
-        """Whether it is to end."""
         return self._event.is_set()
 
 
 SchemaOf = Callable[[int], SchemaText | None]
-"""The registered schema of an id."""
 
 
 def print_records(client: KafkaClient, statement: Print, schema_of: SchemaOf) -> LineStream:
-    """The lines of PRINT as records come; CatalogError for a topic that does not exist."""
+    """The lines of PRINT; CatalogError for an unknown topic."""
     topic = statement.topic
     if client.partitions(topic) is None:
         known = client.topics()
-        # Names of topics keep their case, which an unquoted name easily gets wrong.
+        # Topic names are case-sensitive, and unquoted names are folded.
         raise CatalogError(
             f"Could not find topic '{topic}'. Topic names are case-sensitive.",
             hint=did_you_mean(topic, known) or "SHOW TOPICS lists the topics.",
@@ -58,7 +55,8 @@ def print_records(client: KafkaClient, statement: Print, schema_of: SchemaOf) ->
         )
     cancellation = Cancellation()
     stream = LineStream(iter(()), cancellation)
-    # Asked for now, so that PRINT without FROM BEGINNING shows what comes after the statement.
+    # Read before the first poll, so that PRINT without FROM BEGINNING shows what follows the
+    # statement.
     records = client.consume(
         topic,
         from_beginning=statement.from_beginning,
@@ -91,7 +89,7 @@ def _lines(
 
 @dataclass(frozen=True)
 class Shown:
-    """A way to show bytes; `text` returns None for bytes that are not of this format."""
+    """Displays bytes of a format; `text` returns None for other bytes."""
 
     name: str
     text: Callable[[bytes], str | None]
@@ -99,7 +97,7 @@ class Shown:
 
 @dataclass
 class Formats:
-    """What key and value look like; a guess from the first of each, revised when it fails."""
+    """Formats of key and value, detected from the first record and revised on failure."""
 
     key: Shown
     value: Shown
@@ -107,12 +105,11 @@ class Formats:
 
     @classmethod
     def guess(cls, record: Record, schema_of: SchemaOf = lambda id: None) -> Formats:
-        """The formats that a record's key and value seem to have."""
         guesses = (*_framed(schema_of), *_GUESSES)
         return cls(_guess(record.key, guesses), _guess(record.value, guesses), guesses)
 
     def line(self, record: Record) -> str:
-        """One record as ksqlDB prints it."""
+        """A record in ksqlDB's form."""
         key, self.key = _show(record.key, self.key, self.guesses)
         value, self.value = _show(record.value, self.value, self.guesses)
         return (
@@ -138,7 +135,7 @@ def _guess(data: bytes | None, guesses: Sequence[Shown]) -> Shown:
 
 
 def _framed(schema_of: SchemaOf) -> Sequence[Shown]:
-    """The formats whose records begin with the id of a registered schema."""
+    """Formats whose records begin with a schema id."""
 
     @functools.lru_cache(maxsize=64)
     def schema(id: int) -> SchemaText | None:

@@ -1,4 +1,4 @@
-"""Pull queries: answers out of stores, and out of Spark's batch engine where no store has them."""
+"""Pull queries: results from stores, or from Spark's batch engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPLETED = "Query Completed"
 
 
 def answer(plan: PullPlan, context: Context) -> Answer:
-    """The answer: under way when it is returned, its rows come while it is read."""
+    """The result; its rows arrive while it is read."""
     query_id = f"query_{time.time_ns() // 1_000_000}"
     found = Answer(query_id, plan.schema, ())
     rows = () if plan.limit == 0 else _rows(plan, query_id, context)
@@ -36,7 +36,7 @@ def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
 
 
 def _completed(rows: Iterable[Row], plan: PullPlan, found: Answer) -> Iterator[Row]:
-    """The rows; at the end of a stream's the answer says why they end."""
+    """The rows, followed by the final message of a stream's result."""
     count = 0
     for row in rows:
         count += 1

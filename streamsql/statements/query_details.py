@@ -1,7 +1,5 @@
-"""What EXTENDED statements tell of queries: state, mode, what they keep, and how far they are.
-
-Where Kafka is not there yet, or lost, they tell what is known without it.
-"""
+"""Details of queries in EXTENDED statements: state, mode, kept state, progress. Without Kafka, they
+show what is known."""
 
 from __future__ import annotations
 
@@ -67,7 +65,6 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
 
 
 def query_line(query_id: str, context: Context) -> str:
-    """A query in one line."""
     info = query_info(query_id, context)
     if info is None:
         return query_id
@@ -77,7 +74,7 @@ def query_line(query_id: str, context: Context) -> str:
 
 
 def query_lines(query_id: str, context: Context) -> Iterator[str]:
-    """A query of DESCRIBE .. EXTENDED: in one line, what it keeps in further ones."""
+    """A query of DESCRIBE .. EXTENDED: one line, followed by lines about its state."""
     yield query_line(query_id, context)
     info, definition = query_info(query_id, context), _definition(query_id, context)
     if info is not None and info.error:
@@ -93,7 +90,7 @@ def query_lines(query_id: str, context: Context) -> Iterator[str]:
 
 
 def offsets(query_ids: Iterable[str], context: Context) -> list[Result]:
-    """How far queries were in each partition that they read; nothing where there are no queries."""
+    """Positions of queries per partition; empty without queries."""
     return _offsets({query_id: _progress(query_id, context) for query_id in query_ids}, context)
 
 
@@ -117,7 +114,7 @@ def _offsets(queries: Mapping[str, Progress | None], context: Context) -> list[R
 
 
 def _begins(client: KafkaClient | None, topic: str) -> dict[int, int]:
-    """First offsets of a topic, nothing of one that cannot be asked."""
+    """First offsets of a topic; empty if unknown."""
     try:
         return client.begin_offsets(topic) if client else {}
     except StreamSQLError:
@@ -125,7 +122,7 @@ def _begins(client: KafkaClient | None, topic: str) -> dict[int, int]:
 
 
 def _progress(query_id: str, context: Context) -> Progress | None:
-    """None where it is not known: of a push query, too."""
+    """None if unknown, and for a push query."""
     try:
         return context.state.queries.progress(query_id)
     except StreamSQLError:
@@ -133,7 +130,7 @@ def _progress(query_id: str, context: Context) -> Progress | None:
 
 
 def query_info(query_id: str, context: Context) -> QueryInfo | None:
-    """None for one that has just ended."""
+    """None for a query that has just ended."""
     return next((i for i in context.state.queries.infos() if i.id == query_id), None)
 
 
@@ -151,7 +148,7 @@ def _with_topics(sources: Iterable[Source]) -> str:
 
 def _place(source: Source) -> str:
     lookup = source.lookup
-    return f"topic {source.topic.name}" if lookup is None else f"looked up in {lookup.place}"
+    return f"topic {source.topic.name}" if lookup is None else f"lookup in {lookup.place}"
 
 
 def _lines(facts: dict[str, str | None]) -> str:

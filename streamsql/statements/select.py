@@ -1,4 +1,4 @@
-"""SELECT and PRINT: answers, and results that come for as long as one looks."""
+"""SELECT and PRINT: results, and result streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from streamsql.statements.pull import answer
 
 @handle.register
 def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
-    """A push query; without EMIT a pull query."""
     state = context.state
     planned = context.plan(statement)
     if isinstance(planned, PullPlan):
@@ -34,7 +33,7 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
 
 @handle.register
 def print_topic(statement: Print, context: Context) -> Iterable[Result]:
-    """PRINT: the records of any topic, in formats that are guessed."""
+    """PRINT: the records of any topic, with detected formats."""
     context.plan(statement)
     client = context.state.services.kafka.get()
     registry = context.state.services.registry

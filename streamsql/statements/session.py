@@ -1,4 +1,4 @@
-"""SET, UNSET, DEFINE, UNDEFINE and RUN SCRIPT: what concerns the session alone."""
+"""SET, UNSET, DEFINE, UNDEFINE and RUN SCRIPT: statements on the session."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def set_property(statement: SetProperty | UnsetProperty, context: Context) -> It
 
 @handle.register
 def define(statement: DefineVariable, context: Context) -> Iterable[Result]:
-    """DEFINE; the variable is there for the statements that follow."""
     _log(statement, context)
     context.session.variables[statement.name.upper()] = statement.value
     return [Message(f"Variable {statement.name} defined.")]
@@ -53,7 +52,6 @@ def define(statement: DefineVariable, context: Context) -> Iterable[Result]:
 
 @handle.register
 def undefine(statement: UndefineVariable, context: Context) -> Iterable[Result]:
-    """UNDEFINE."""
     if statement.name.upper() not in context.session.variables:
         return [Warning(f"Cannot undefine variable '{statement.name}' which was never defined")]
     _log(statement, context)
@@ -63,7 +61,6 @@ def undefine(statement: UndefineVariable, context: Context) -> Iterable[Result]:
 
 @handle.register
 def run_script(statement: RunScript, context: Context) -> Iterable[Result]:
-    """RUN SCRIPT: its statements run in this session."""
     return context.run_script(statement.path)
 
 

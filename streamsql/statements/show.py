@@ -1,4 +1,4 @@
-"""SHOW: lists of what there is, in the columns of ksqlDB."""
+"""SHOW: lists in ksqlDB's columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from streamsql.types import to_sql
 
 @handle.register
 def show(statement: Show, context: Context) -> Iterable[Result]:
-    """SHOW | LIST what [EXTENDED]."""
     return _LISTS[statement.what](context, statement.extended)
 
 
@@ -95,7 +94,7 @@ def _readers(readers: Readers | None) -> tuple[int, int]:
 
 
 def _count(client: KafkaClient, topic: str) -> int | None:
-    """How many offsets lie between the ends of a topic; None if it is gone meanwhile."""
+    """Number of offsets in a topic; None if it was deleted meanwhile."""
     try:
         ends, begins = client.end_offsets(topic), client.begin_offsets(topic)
     except CatalogError:
@@ -136,8 +135,8 @@ def _queries(context: Context, extended: bool) -> Iterable[Result]:
 
 
 def _remark(query: QueryInfo) -> str | None:
-    """What is out of the ordinary: an error, why it waits, why it does not run in real time, and
-    that it sleeps."""
+    """Exceptional status: an error, why it waits, why it does not run in real time, that it is
+    idle."""
     if query.error:
         return query.error.splitlines()[0]
     if (

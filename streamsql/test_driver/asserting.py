@@ -1,9 +1,6 @@
-"""Runs a pipeline whose statements say themselves what must come out.
-
-The statements take effect one after the other: what is inserted is processed, record by record
-where that makes a difference, before the next ASSERT or change of queries. An ASSERT VALUES is
-about the next record of its topic; records that no statement asks for are of no interest.
-"""
+"""Runs a pipeline with assertions. Statements take effect in order: inserted records are processed,
+one by one if necessary, before the next ASSERT or change of queries. An ASSERT VALUES applies to
+the next record of its topic; other records are ignored."""
 
 from __future__ import annotations
 
@@ -70,7 +67,7 @@ class AssertingRun:
     # -- processing ------------------------------------------------------------------------------
 
     def _process(self) -> None:
-        """Write what was inserted and let the queries process it."""
+        """Writes the inserted records and lets the queries process them."""
         run = self._run
         run.create_topics()
         inputs = run.inserted(self._written)
@@ -154,7 +151,7 @@ def _told(records: Sequence[JSONObject]) -> list[str]:
 
 
 def _differences(wanted: JSONObject, found: JSONObject) -> list[str]:
-    """A line for each part of the record that is not as wanted; what it does not say, may be."""
+    """A line per part of the record that differs; unspecified parts are ignored."""
     lines = [line for side in ("key", "value") for line in _parts(side, wanted[side], found[side])]
     if "timestamp" in wanted:
         lines += _parts("ROWTIME", wanted["timestamp"], found["timestamp"])

@@ -1,7 +1,4 @@
-"""A query that is driven: it processes what is in its topics when told to, and says if it died.
-
-For tests, which decide what a query sees and when; the engine's queries run by themselves.
-"""
+"""A query under test control: it processes its topics on request, and reports its failure."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ class DrivenQuery:
 
 
 def process_once(spec: StreamingQuerySpec) -> None:
-    """Start the query, process what is in its topics, end it. Errors as of a DrivenQuery."""
+    """Starts the query, processes its topics, ends it. Errors as of a DrivenQuery."""
     query = start(spec, Trigger.AVAILABLE_NOW)
     with _watched(spec.query_id, query):
         query.awaitTermination()
@@ -52,7 +49,6 @@ def process_once(spec: StreamingQuerySpec) -> None:
 
 @contextmanager
 def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
-    """Ends a query that takes too long, and raises what it dies of."""
     late = threading.Event()
 
     def give_up() -> None:

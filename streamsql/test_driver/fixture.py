@@ -1,4 +1,4 @@
-"""What the tests of a run share: one Kafka broker and one Spark application."""
+"""Shared parts of a run's tests: one Kafka broker and one Spark application."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Fixture:
     kafka: KafkaClient
     folder: Path
     prefix: str
-    """What the names of all topics of this run begin with."""
+    """Prefix of all topics of this run."""
     log_topic: str = ""
     shuffle_partitions: int = 1
     _numbers: Iterator[int] = field(default_factory=itertools.count, repr=False)
@@ -57,7 +57,6 @@ class Fixture:
         return TopicRecords(self.spark, self.kafka.java_settings)
 
     def next_prefix(self) -> str:
-        """A prefix for the topics and queries of one test."""
         return f"{self.prefix}{next(self._numbers)}-"
 
     def context(self, prefix: str) -> LoweringContext:
@@ -101,7 +100,7 @@ def open_fixture(
         try:
             yield fixture
         except KeyboardInterrupt:
-            # Tests that are under way end with the JVM, at once; what py4j logs of that is no news.
+            # Running tests end with the JVM; py4j's messages about it are not relevant.
             logging.disable(logging.CRITICAL)
             runtime.abort()
             raise

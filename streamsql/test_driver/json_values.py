@@ -1,4 +1,4 @@
-"""JSON as tests have it: values whose numbers keep their digits, their text, and when two agree."""
+"""JSON of tests: numbers with all digits, formatting, and comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXACT_DIGITS = 17
 
 
 def to_text(value: JSON) -> str:
-    """Strict JSON in one line; numbers that are none are the strings NaN, Infinity, -Infinity."""
+    """Strict JSON in one line; special numbers are the strings NaN, Infinity, -Infinity."""
     if isinstance(value, dict):
         pairs = (
             f"{json.dumps(str(k), ensure_ascii=False)}: {to_text(v)}" for k, v in value.items()
@@ -45,7 +45,7 @@ def _float_text(value: float) -> str:
 
 
 def from_text(text: str | bytes) -> JSON:
-    """A JSON document; numbers with a fraction are Decimals. ValueError where it is none."""
+    """A JSON document; decimal numbers are Decimals. ValueError if invalid."""
     return json.loads(text, parse_float=Decimal, parse_constant=str)
 
 
@@ -53,7 +53,7 @@ def from_text(text: str | bytes) -> JSON:
 
 
 def agree(expected: JSON, found: JSON) -> bool:
-    """Whether `found` is what is `expected`; names of fields may be found upper-cased."""
+    """Whether `found` equals `expected`; field names may be in upper case."""
     if expected is None or found is None:
         return expected is found
     if isinstance(expected, dict):

@@ -10,12 +10,12 @@ from streamsql.test_driver.json_values import JSONObject
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Statements and the records put before them; these are JSON objects as tests write them."""
+    """Statements and input records as JSON objects of tests."""
 
     statements: tuple[str, ...]
     inputs: Sequence[JSONObject] = ()
     outputs: Sequence[str] = ()
-    """Topics that are to be read: they are there even where no statement makes them."""
+    """Topics to be read, which exist even if no statement creates them."""
     topics: Sequence[JSONObject] = ()
     """Topics that are said to be there before, with their schemas."""
     properties: Mapping[str, str] = field(default_factory=dict)

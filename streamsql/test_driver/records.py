@@ -1,9 +1,6 @@
-"""Records as tests write them, and as bytes: one JSON value stands for a key or a value.
-
-JSON, and changes in JSON: the document itself; DELIMITED: its text; KAFKA: the number or string,
-BYTES in base64; NONE: null. A key or value {"$raw": text} is that text's bytes, whatever the
-format.
-"""
+"""Conversion of test records between JSON and bytes: one JSON value per key or value. JSON and JSON
+changes: the document; DELIMITED: its text; KAFKA: the number or string, BYTES in base64; NONE:
+null. A key or value {"$raw": text} is the bytes of that text in any format."""
 
 from __future__ import annotations
 

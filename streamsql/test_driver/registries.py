@@ -33,7 +33,7 @@ Scope = MutableMapping[str, Any]
 
 
 class _Server:
-    """All registries behind one port, told apart by the first step of the path."""
+    """All registries behind one port, distinguished by the first path segment."""
 
     def __init__(self) -> None:
         self._applications: dict[str, Any] = {}
@@ -69,7 +69,7 @@ def _open_store() -> Store:
 
 
 class SharedRegistry:
-    """A registry for several tests, whose ids never come twice."""
+    """A registry for several tests, with globally unique ids."""
 
     def __init__(self) -> None:
         self.store = _open_store()
@@ -86,7 +86,6 @@ class CaseRegistry:
 
     @cached_property
     def store(self) -> Store:
-        """The schemas of this case."""
         return self._shared.store if self._shared else _open_store()
 
     @cached_property
@@ -96,12 +95,10 @@ class CaseRegistry:
 
     @property
     def lookup(self) -> RegistrySchemas:
-        """What planning asks."""
         return RegistrySchemas(lambda: self.client)
 
     @property
     def schemas(self) -> Schemas:
-        """What lowering asks."""
         return Schemas(lambda: self.client)
 
     # -- registering -----------------------------------------------------------------------------
@@ -130,11 +127,9 @@ class CaseRegistry:
         self.store.register(f"{topic['name']}-{side}", schema, id=None if id is None else int(id))
 
     def declared(self, source: Source) -> None:
-        """CREATE of a source."""
         register_declared(lambda: self.client, source)
 
     def written(self, sink: Source) -> None:
-        """CREATE .. AS SELECT."""
         register_written(lambda: self.client, sink)
 
     # -- records ---------------------------------------------------------------------------------

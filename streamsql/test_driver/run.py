@@ -42,7 +42,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Target:
-    """What is known of a topic that is written to. `writers` is how many queries write to it."""
+    """A written topic. `writers` is its number of queries."""
 
     kind: Kind
     writers: int
@@ -60,7 +60,6 @@ class PipelineRun:
 
     @property
     def context(self) -> LoweringContext:
-        """Where the queries run."""
         return replace(
             self.fixture.context(self._prefix),
             schemas=self.script.registry.schemas,
@@ -111,7 +110,7 @@ class PipelineRun:
             self.fixture.kafka.create_topics(missing)
 
     def renamed(self, name: str) -> str:
-        """A topic's name as this run has it: no other run meets it."""
+        """A topic's name in this run, unique across runs."""
         return self._prefix + name
 
     def input(self, record: JSONObject) -> Input:
@@ -122,7 +121,7 @@ class PipelineRun:
         return Input(topic, written, Arrival(topic, _event_time(source, written)))
 
     def inserted(self, first: int = 0) -> list[Input]:
-        """What INSERT .. VALUES statements write, from the one of that number on."""
+        """Records of INSERT .. VALUES statements, from a number on."""
         inputs = []
         for source, record in self.script.inserts[first:]:
             topic = source.topic.name
@@ -145,11 +144,10 @@ class PipelineRun:
         return [self.decoded(r, source) for r in self.fixture.records.read(self.renamed(topic))]
 
     def decoded(self, record: Record, source: Source) -> JSONObject:
-        """A record in the form of the test files."""
         return decode(record, source, source.topic.name, self.script.registry)
 
     def target(self, topic: str) -> Target | None:
-        """What a topic is that queries write to; None where no stream or table is over it."""
+        """The output topic's description; None without a stream or table over it."""
         source = self.script.sink_of(topic)
         if source is None:
             return None
@@ -164,7 +162,7 @@ class PipelineRun:
         return source_differences(expected, self.script.catalog)
 
     def complaints(self) -> list[str]:
-        """What the queries had to say of records that they could not process, a line each."""
+        """The queries' reports about failed records, one line each."""
         entries = [
             from_text(r.value or b"{}") for r in self.fixture.records.read(self.fixture.log_topic)
         ]
@@ -174,18 +172,18 @@ class PipelineRun:
     # -- queries ---------------------------------------------------------------------------------
 
     def specs(self) -> list[StreamingQuerySpec]:
-        """The queries, lowered, each after those whose output it reads."""
+        """The lowered queries, upstream queries first."""
         return [self.spec(query) for query in self.queries()]
 
     def queries(self) -> list[QueryPlan]:
-        """Those that run, each after those whose output it reads."""
+        """The running queries, upstream queries first."""
         levels = in_order(self.script.catalog)
         ids = [query_id for level in levels for query_id in level]
         return [self.script.queries[i] for i in ids if i in self.script.queries]
 
     def spec(self, query: QueryPlan) -> StreamingQuerySpec:
-        """The query, lowered, over the topics of this run and on its checkpoint: what replaces a
-        query goes on from the state of that."""
+        """A lowered query over the topics of this run and on its checkpoint: a replacement resumes
+        from its predecessor's state."""
         plan, context = moved(query, self.renamed), self.context
         folder = context.checkpoints / str(plan.query_id)
         was = checkpoint_metadata.read(folder)

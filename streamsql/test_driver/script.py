@@ -1,7 +1,5 @@
-"""A pipeline's statements, planned one after the other as the engine would: what runs afterwards.
-
-Nothing here touches Kafka or Spark but an INSERT whose values only Spark can compute.
-"""
+"""A pipeline's statements, planned one after the other as by the engine. Uses Kafka or Spark only
+for an INSERT whose values require Spark."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ class Topics:
         self.asked_in_vain = False
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic as it is declared; None where it is not."""
+        """The declared topic, or None."""
         declared = self._declared.get(name)
         if declared is None:
             self.asked_in_vain = True
@@ -66,7 +64,7 @@ class Script:
         self.queries: dict[str, QueryPlan] = {}
         """The persistent queries by id, in the order of their creation."""
         self.rebuilds: set[str] = set()
-        """Those of them that replaced a query whose state they cannot go on from."""
+        """Queries that replaced another one whose state they cannot use."""
         self.pushes: list[QueryPlan] = []
         self.inserts: list[tuple[Source, NewRecord]] = []
         self.sources: dict[str, list[Source]] = {}
@@ -89,8 +87,8 @@ class Script:
             self.execute(statement)
 
     def statements(self) -> Iterator[nodes.Statement]:
-        """All statements, one by one: DEFINE, once executed, takes effect on those after it. An
-        error of one knows the text that it stands in."""
+        """All statements in order: a DEFINE takes effect on later ones after its execution. Errors
+        include the text."""
         for text in self._pipeline.statements:
             for statement in parse_each(text, self._variables):
                 self.registry.before(text)
@@ -100,7 +98,7 @@ class Script:
                 yield statement
 
     def execute(self, statement: nodes.Statement) -> None:
-        """Plan a statement and note what it does. Raises the StreamSQLError that rejects it."""
+        """Plans a statement and records its effect. Raises the StreamSQLError of a rejection."""
         with self.located():
             self._execute(statement)
 
@@ -113,12 +111,12 @@ class Script:
             raise error.located(self._text) from error
 
     def source_of(self, topic: str) -> Source | None:
-        """Whose format an input of the topic has, None where no source was declared over it."""
+        """The source that defines the format of an input topic; None without a declared source."""
         declared = self.sources.get(topic)
         return declared[0] if declared else None
 
     def sink_of(self, topic: str) -> Source | None:
-        """Whose format an output of the topic has: a query's, if one writes to it."""
+        """The source that defines the format of an output topic: a query's, if one writes to it."""
         declared = self.sources.get(topic, [])
         written = [s for s in declared if self.catalog.writers(s.name)]
         candidates = written or declared
@@ -141,8 +139,8 @@ class Script:
                 self._keep(planned)
 
     def _plan(self, statement: nodes.Statement) -> Planned:
-        """A topic that is not declared is there as soon as a statement names it: of such a one
-        the planner is told nothing."""
+        """An undeclared topic exists as soon as a statement names it; the planner has no facts
+        about it."""
         topics = Topics(self._pipeline.topics, statement)
         try:
             planned = plan(

@@ -15,7 +15,7 @@ from streamsql.planner.plans.query_plan import QueryPlan
 
 @dataclass(frozen=True)
 class Arrival:
-    """What decides on the order of an input. `time` None: its event time is not known here."""
+    """Determines the order of an input. `time` None: unknown event time."""
 
     topic: str
     time: int | None
@@ -45,5 +45,5 @@ def _follows(before: Arrival, after: Arrival) -> bool:
 
 
 def order_matters(queries: Sequence[QueryPlan]) -> bool:
-    """Whether what a query makes of a record depends on the records that came before it."""
+    """Whether a query's result for a record depends on preceding records."""
     return any(state_stores(query.root) for query in queries)

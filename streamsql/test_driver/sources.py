@@ -1,4 +1,4 @@
-"""What a test says of streams and tables, and what the catalog knows of them."""
+"""Expectations of a test about streams and tables, compared with the catalog."""
 
 from __future__ import annotations
 

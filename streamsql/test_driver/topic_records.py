@@ -22,7 +22,7 @@ class TopicRecords:
     """The records of one cluster's topics; thread-safe."""
 
     def __init__(self, spark: SparkSession, connection: Mapping[str, str]) -> None:
-        """`connection` is as Kafka's Java client has it, with bootstrap.servers."""
+        """`connection` has the names of Kafka's Java client, with bootstrap.servers."""
         jvm = cast(Any, spark)._jvm
         self._java = jvm.io.streamsql.kafka.TopicRecords
         self._settings = java_map(jvm, connection)
@@ -38,7 +38,6 @@ class TopicRecords:
             raise ExternalError("cannot write the records", detail=_first_line(error)) from error
 
     def read(self, topic: str) -> list[Record]:
-        """All records that the topic holds now."""
         try:
             packed = self._java.read(self._settings, topic)
         except JVM_FAILURES as error:

@@ -23,7 +23,7 @@ class Comparison(Enum):
 
 @dataclass(frozen=True)
 class Sink:
-    """What is known of a topic that is compared. `writers` is how many queries write to it."""
+    """A compared topic. `writers` is its number of queries."""
 
     kind: Kind
     writers: int = 1

@@ -30,12 +30,12 @@ def judge(case: Case, fixture: Fixture, comparison: Comparison = Comparison.FINA
 
 @dataclass(frozen=True)
 class _Rejection:
-    """Why a statement was rejected, or a query died. A bug of ours is no rejection."""
+    """A rejected statement or a failed query, except for internal errors."""
 
     text: str
     bug: bool = False
     lines: tuple[str, ...] = ()
-    """What is to be shown in place of the text."""
+    """Lines to be shown instead of the text."""
 
 
 def _judge(case: Case, fixture: Fixture, comparison: Comparison) -> Result:
@@ -61,7 +61,7 @@ def _judge(case: Case, fixture: Fixture, comparison: Comparison) -> Result:
 
 
 def _compared(case: Case, run: PipelineRun, comparison: Comparison) -> Result:
-    """The result of a test whose statements were run."""
+    """Compares a test whose statements were run."""
     actual = [record for topic in case.output_topics for record in run.read(topic)]
     found = [
         *run.source_differences(case.expected_sources),
@@ -75,7 +75,7 @@ def _compared(case: Case, run: PipelineRun, comparison: Comparison) -> Result:
 
 
 def _rejection(case: Case, run: PipelineRun, *, each: bool) -> _Rejection | Result | None:
-    """What the engine has against the test; a Result where the runner could not run it."""
+    """The engine's rejection of the test; a Result if the runner failed."""
     if case.asserts:
         return _ended(case, run, AssertingRun(run).run)
     try:
@@ -111,7 +111,6 @@ def _ended(case: Case, run: PipelineRun, process: Callable[[], None]) -> _Reject
 
 
 def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None) -> Result:
-    """The result of a test that expects to be rejected."""
     if rejection is None:
         reason = "expected to be rejected"
         if messages:

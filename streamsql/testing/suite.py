@@ -1,4 +1,4 @@
-"""Runs many tests side by side and hands on each result as soon as it is there."""
+"""Runs many tests concurrently and yields each result as it completes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_cases(
     jobs: int = JOBS,
     begun: Callable[[Case], None] = lambda case: None,
 ) -> Iterator[Result]:
-    """The results in the order in which the tests end; tells what is `begun`."""
+    """The results in the order of completion; reports each started test to `begun`."""
 
     def run(case: Case) -> Result:
         begun(case)

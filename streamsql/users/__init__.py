@@ -1,1 +1,1 @@
-"""Who may use a server, whatever protocol they speak: accounts, logins, how often one may try."""
+"""Users of a server, for all protocols: accounts, logins, rate limits."""

@@ -1,10 +1,7 @@
-"""The users file: names, roles and hashed passwords, a line each: `name:role:hash[:verifier]`.
-
-Passwords are hashed with Argon2id, so the file is of little use to who gets it, and a check takes
-some hundredths of a second: what was checked once is remembered, in memory and not as a password.
-The verifier is for SCRAM (scram.py); lines of before have none. The server follows changes of the
-file.
-"""
+"""The users file, one user per line: `name:role:hash[:verifier]`. Passwords are hashed with
+Argon2id. A check takes some hundredths of a second, so successful logins are cached in memory, not
+as passwords. The verifier is for SCRAM (scram.py); older lines have none. The server follows
+changes of the file."""
 
 from __future__ import annotations
 
@@ -26,17 +23,17 @@ from streamsql.roles import Role
 from streamsql.users.scram import Verifier, nobody, read_verifier, verifier_of
 
 REMEMBERED = 1000
-"""Logins that are remembered at most."""
+"""Size of the login cache."""
 _NAME = re.compile(r"[^\s:#][^\s:]{0,127}")
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-"""As OWASP has it for servers: each check costs 19 MiB and some hundredths of a second."""
+"""OWASP's parameters for servers: a check costs 19 MiB and some hundredths of a second."""
 _NOBODY = _HASHER.hash(secrets.token_hex(16))
-"""A name that does not exist takes as long to refuse as a wrong password."""
+"""Makes the response time of an unknown name equal to that of a wrong password."""
 
 
 @dataclass(frozen=True)
 class User:
-    """Who has logged in."""
+    """An authenticated user."""
 
     name: str
     role: Role
@@ -44,7 +41,7 @@ class User:
 
 @dataclass(frozen=True)
 class Account:
-    """A line of the file."""
+    """A line of the users file."""
 
     user: User
     hash: str
@@ -52,10 +49,10 @@ class Account:
 
 
 class Users:
-    """The users of a file, read anew when it changes; may be used from any thread."""
+    """The users of a file, reloaded when it changes; thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        """ConfigError where the file cannot be read."""
+        """Raises ConfigError if the file cannot be read."""
         self._path = path
         self._lock = threading.Lock()
         self._salt = secrets.token_bytes(32)
@@ -64,13 +61,13 @@ class Users:
         self._accounts = read_accounts(path)
 
     def remembered(self, name: str, password: str) -> User | None:
-        """Who has logged in with these before, without another look at the password."""
+        """The user of cached credentials, without a password check."""
         self._follow()
         with self._lock:
             return self._remembered.get(self._digest(name, password))
 
     def log_in(self, name: str, password: str) -> User | None:
-        """The user of that name and password, None where they are wrong. Takes a while."""
+        """Checks a password, which is slow; None if it is wrong."""
         self._follow()
         with self._lock:
             accounts = self._accounts
@@ -85,8 +82,8 @@ class Users:
         return account.user
 
     def verifier(self, name: str) -> Verifier | None:
-        """What SCRAM needs of a user, None for one whose line has nothing of it. A name that is
-        not there is asked as one of the others is, and gets a verifier that no password fits."""
+        """The SCRAM verifier of a user; None if the user has none. An unknown name gets a verifier
+        that no password matches, so clients cannot detect it."""
         account = self.account(name)
         if account is not None:
             return account.verifier
@@ -96,7 +93,7 @@ class Users:
         return None if like is not None and like.verifier is None else nobody(name, self._salt)
 
     def account(self, name: str) -> Account | None:
-        """As the file has it now."""
+        """The current line of a user."""
         self._follow()
         with self._lock:
             return self._accounts.get(name)
@@ -105,7 +102,7 @@ class Users:
         return hmac.digest(self._salt, f"{name}\0{password}".encode(), "sha256")
 
     def _follow(self) -> None:
-        """A file that is broken or gone for the moment changes nothing."""
+        """Keeps the last valid content while the file is invalid or missing."""
         stamp = _stamp(self._path)
         if stamp is None or stamp == self._stamp:
             return
@@ -133,7 +130,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def read_accounts(path: Path) -> dict[str, Account]:
-    """The accounts by name; ConfigError where the file is not as it should be."""
+    """Accounts by name; ConfigError for an invalid file."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -156,7 +153,6 @@ def _account(line: str, where: str) -> Account:
 
 
 def role_of(text: str) -> Role:
-    """The role of that name; ConfigError for another."""
     try:
         return Role(text.lower())
     except ValueError:
@@ -165,10 +161,8 @@ def role_of(text: str) -> Role:
 
 
 def add_user(path: Path, name: str, role: Role, password: str) -> bool:
-    """Write a user into the file, in place of one of that name; whether there was one.
-
-    The file is made, for its owner alone, if there is none.
-    """
+    """Adds or replaces a user; returns whether the name existed. Creates the file with mode
+    0600."""
     if not _NAME.fullmatch(name):
         raise ConfigError("a user's name has no spaces or colons, and does not begin with #")
     if not password:
@@ -181,7 +175,7 @@ def add_user(path: Path, name: str, role: Role, password: str) -> bool:
 
 
 def remove_user(path: Path, name: str) -> None:
-    """Take a user out of the file; ConfigError where there is none of that name."""
+    """Removes a user; ConfigError if the name is unknown."""
     accounts = read_accounts(path)
     if name not in accounts:
         raise ConfigError(f"there is no user {name} in {path}")
@@ -195,7 +189,7 @@ def _line(account: Account) -> str:
 
 
 def _write(path: Path, accounts: Mapping[str, Account]) -> None:
-    """All or nothing; a server reads it meanwhile."""
+    """Atomic, since a server may read it concurrently."""
     lines = [_line(account) for account in accounts.values()]
     path.parent.mkdir(parents=True, exist_ok=True)
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

@@ -1,4 +1,4 @@
-"""How much one client may ask for: so many requests a second, and some more in a burst."""
+"""Rate limit per client with a burst."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import time
 from collections.abc import Callable
 
 CLIENTS = 10_000
-"""Clients that are remembered; those that were idle the longest are forgotten first."""
+"""Number of tracked clients; the least recently active are evicted."""
 
 
 class Rate:
-    """A bucket of tokens for each client: a request takes one, and they come back with time.
-
-    For one thread, the event loop's.
-    """
+    """A token bucket per client. Not thread-safe: used from the event loop."""
 
     def __init__(
         self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic
@@ -22,14 +19,13 @@ class Rate:
         self._burst = max(1.0, burst)
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
-        """Tokens that were left, and when."""
+        """Remaining tokens, and their time."""
 
     def wait(self, client: str) -> float:
-        """Seconds until the client may ask (0: now), without asking."""
+        """Seconds until the next request is allowed (0: now), without taking a token."""
         return max(0.0, (1.0 - self._left(client)) / self._per_second)
 
     def take(self, client: str) -> float:
-        """Ask: 0, or how many seconds to wait before it is of any use."""
         left = self._left(client)
         if left < 1.0:
             return (1.0 - left) / self._per_second
@@ -40,7 +36,7 @@ class Rate:
         return 0.0
 
     def give_back(self, client: str) -> None:
-        """What was asked for does not count after all."""
+        """Returns the token of a request that does not count."""
         self._buckets[client] = (min(self._burst, self._left(client) + 1.0), self._clock())
 
     def _left(self, client: str) -> float:

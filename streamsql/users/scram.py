@@ -1,8 +1,6 @@
-"""SCRAM-SHA-256 (RFC 5802 and 7677): logging in without the password on the wire.
-
-What a server keeps of a password for it is a verifier, in PostgreSQL's form. An Argon2 hash cannot
-serve in its place: the client computes its proof with PBKDF2. The exchange is a pure state machine.
-"""
+"""SCRAM-SHA-256 (RFC 5802 and 7677). A server stores a verifier in PostgreSQL's form; an Argon2
+hash cannot replace it, because the client computes its proof with PBKDF2. The exchange is a pure
+state machine."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from dataclasses import dataclass
 
 MECHANISM = "SCRAM-SHA-256"
 ITERATIONS = 16_384
-"""Four times PostgreSQL's own: some hundredths of a second for whoever guesses, too."""
+"""Four times PostgreSQL's: some hundredths of a second per guess."""
 _FORM = re.compile(r"SCRAM-SHA-256\$(\d{1,7}):([^$:]+)\$([^$:]+):([^$:]+)")
 _FIRST = re.compile(
     r"(?P<gs2>[nyp])(?:=[^,]*)?,(?:a=[^,]*)?,(?P<bare>n=[^,]*,r=(?P<nonce>[^,]+).*)"
@@ -27,12 +25,12 @@ _FINAL = re.compile(r"(?P<rest>c=(?P<binding>[^,]*),r=(?P<nonce>[^,]*).*),p=(?P<
 
 
 class LoginRefused(Exception):
-    """The exchange has failed; its text says why, to a log and not to the client."""
+    """A failed exchange; the text is for the log, not for the client."""
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """What is known of a password: enough to check a proof, not to make one."""
+    """Verifies a proof without the password."""
 
     iterations: int
     salt: bytes
@@ -45,7 +43,6 @@ class Verifier:
 
 
 def verifier_of(password: str, salt: bytes | None = None, iterations: int = ITERATIONS) -> Verifier:
-    """A new verifier for a password."""
     salt = secrets.token_bytes(16) if salt is None else salt
     salted = hashlib.pbkdf2_hmac("sha256", prepared(password).encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
@@ -54,7 +51,7 @@ def verifier_of(password: str, salt: bytes | None = None, iterations: int = ITER
 
 
 def read_verifier(text: str) -> Verifier | None:
-    """The verifier that was written so; None for another text."""
+    """Parses a verifier; None if malformed."""
     found = _FORM.fullmatch(text)
     if found is None:
         return None
@@ -66,14 +63,14 @@ def read_verifier(text: str) -> Verifier | None:
 
 
 def nobody(name: str, secret: bytes) -> Verifier:
-    """A verifier that no password fits, always the same for a name: whoever asks cannot tell a
-    name that is not there from one that is."""
+    """A verifier that no password matches, constant per name, so clients cannot detect unknown
+    names."""
     salt = hmac.digest(secret, name.encode(), "sha256")[:16]
     return Verifier(ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32))
 
 
 def prepared(password: str) -> str:
-    """SASLprep, as PostgreSQL has it: a password that the rules forbid is taken as it is."""
+    """SASLprep as in PostgreSQL: a prohibited password is used unchanged."""
     if password.isascii():
         return password
     kept = (" " if stringprep.in_table_c12(c) else c for c in password)
@@ -94,7 +91,7 @@ def prepared(password: str) -> str:
 
 
 class Exchange:
-    """The server's side of one login: `first`, then `final`."""
+    """The server side of one login: `first`, then `final`."""
 
     def __init__(self, verifier: Verifier, nonce: str | None = None) -> None:
         self._verifier = verifier
@@ -103,13 +100,13 @@ class Exchange:
         self._binding = ""
 
     def first(self, message: bytes) -> bytes:
-        """The answer to client-first-message; LoginRefused where it is none."""
+        """The response to client-first-message; LoginRefused if malformed."""
         found = _FIRST.fullmatch(_text(message))
         if found is None:
             raise LoginRefused("malformed first message")
         if found["gs2"] == "p":
             raise LoginRefused("channel binding was not offered")
-        # What the client says of channel binding comes again in its last message.
+        # The client repeats its channel binding in its last message.
         self._binding = _base64(_text(message)[: found.start("bare")].encode())
         self._nonce = found["nonce"] + self._nonce
         salt = _base64(self._verifier.salt)
@@ -118,7 +115,7 @@ class Exchange:
         return answer.encode()
 
     def final(self, message: bytes) -> bytes:
-        """The answer to client-final-message; LoginRefused for a wrong password."""
+        """The response to client-final-message; LoginRefused for a wrong password."""
         found = _FINAL.fullmatch(_text(message))
         if found is None or not self._said:
             raise LoginRefused("malformed final message")

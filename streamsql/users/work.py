@@ -1,4 +1,4 @@
-"""Threads for what blocks, of all ports of a server together, with a bound on their number."""
+"""A bounded thread pool for blocking work, shared by all ports of a server."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from streamsql.errors import ExternalError
 
 T = TypeVar("T")
 WAIT_SECONDS = 5.0
-"""How long a statement waits for a thread before it is refused."""
+"""How long a statement waits for a thread."""
 
 
 class WorkThreads:
-    """At most `limit` statements at work; further ones wait their turn in order, for a bounded
-    time. May be used from any event loop and thread."""
+    """At most `limit` concurrent statements; others wait in order, for a bounded time. Usable from
+    any event loop and thread."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -31,8 +31,8 @@ class WorkThreads:
         self._threads = ThreadPoolExecutor(limit, thread_name_prefix="work")
 
     async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
-        """Do what blocks in a thread. Who is cancelled meanwhile leaves the thread to its work,
-        which counts until it ends. Who is `patient` waits for a thread as long as it takes."""
+        """Runs blocking work in a thread. A cancelled caller leaves the thread to its work, which
+        counts until it ends. A `patient` caller waits without a timeout."""
         await self.enter(patient=patient)
         try:
             future = self._threads.submit(contextvars.copy_context().run, work)
@@ -43,7 +43,7 @@ class WorkThreads:
         return await asyncio.wrap_future(future)
 
     async def enter(self, *, patient: bool = False) -> None:
-        """Count one more at work, which `leave` ends; ExternalError where it waits too long."""
+        """Acquires a slot, which `leave` releases; ExternalError on timeout."""
         turn = self._turn()
         if turn.done():
             return
@@ -58,7 +58,6 @@ class WorkThreads:
             raise
 
     def enter_thread(self) -> None:
-        """As `enter`, from a thread."""
         turn = self._turn()
         try:
             turn.result(self._wait)
@@ -67,7 +66,6 @@ class WorkThreads:
             raise self._busy() from None
 
     def leave(self) -> None:
-        """One less is at work."""
         with self._lock:
             while self._waiting:
                 turn = self._waiting.popleft()
@@ -92,7 +90,7 @@ class WorkThreads:
 
     def _busy(self) -> ExternalError:
         return ExternalError(
-            f"the server is busy: {self._limit} statements are at work, which is its maximum",
+            f"the server is busy: {self._limit} statements are running, which is its maximum",
             retryable=True,
-            hint="Try again in some seconds.",
+            hint="Retry in a few seconds.",
         )

@@ -1,4 +1,4 @@
-"""Lengths of time as SQL writes them: months, which are of no fixed length, and milliseconds."""
+"""Intervals of SQL: months, which have no fixed length, and milliseconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Interval:
-    """So many months and so many milliseconds."""
+    """Months and milliseconds."""
 
     months: int
     millis: int
@@ -39,8 +39,8 @@ class Interval:
 
 
 def interval(text: str, unit: str | None = None) -> Interval | None:
-    """`1 day 02:30:00`, `-3 months`, `1.5 hours ago`; with a `unit` a number will do. None where
-    the text is no interval."""
+    """Parses `1 day 02:30:00`, `-3 months`, `1.5 hours ago`, or a number with a `unit`; None if
+    invalid."""
     if unit is not None and (number := _NUMBER.fullmatch(text)):
         return _amount(Decimal(number[1]), unit)
     body = text.strip()

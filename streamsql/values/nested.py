@@ -1,4 +1,4 @@
-"""Leads the forms of scalars through ARRAY, MAP and STRUCT: as texts of JSON, or as values."""
+"""Extends representations of scalars to ARRAY, MAP and STRUCT: as JSON text, or as values."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from streamsql.types import (
 from streamsql.values.scalars import SCALARS, Scalar, Writer, json_string
 
 Codec = Callable[[Any], Any]
-"""From a value that is not null to its other form."""
+"""Converts a value that is not null."""
 Leaf = Callable[[Scalar], Codec]
-"""Which of a scalar's forms is wanted."""
+"""Selects a representation of a scalar."""
 
 
 def scalar(t: SQLType) -> Scalar:
-    """The entry of a type that has no parts."""
     return SCALARS["DECIMAL" if is_decimal(t) else to_sql(t)]
 
 
 def is_scalar(t: SQLType) -> bool:
-    """Whether a type has no others in it."""
     return not (is_array(t) or is_map(t) or is_struct(t))
 
 
@@ -39,7 +37,6 @@ def is_scalar(t: SQLType) -> bool:
 
 
 def json_writer(t: SQLType, leaf: Callable[[Scalar], Writer]) -> Writer:
-    """The writer of a type's values as JSON text."""
     if is_array(t):
         return partial(_json_array, json_writer(element_type(t), leaf))
     if is_map(t):
@@ -56,7 +53,7 @@ def _json_array(element: Writer, values: Sequence[Any]) -> str:
 
 
 def _json_map(key: Writer, element: Writer, entries: Mapping[Any, Any]) -> str:
-    # A name of a JSON object is a text: that of a null key is the word, as Java writes it.
+    # JSON keys are text: a null key is the word, as in Java.
     items = (
         f"{json_string('null' if k is None else key(k))}:{'null' if v is None else element(v)}"
         for k, v in entries.items()
@@ -85,11 +82,9 @@ def converter(
     of_map: Callable[[Codec, Codec, Any], Any] | None = None,
     of_struct: Callable[[Sequence[tuple[str, Codec]], Any], Any] | None = None,
 ) -> Codec:
-    """A function from values of the type to what `leaf` makes of their scalars, in lists and dicts.
-
-    `of_map` (given a key's and a value's codec) and `of_struct` (fields with theirs) make something
-    else than a dict of entries and fields.
-    """
+    """Converts values of a type by applying `leaf` to their scalars, in lists and dicts. `of_map`
+    (given the codecs of key and value) and `of_struct` (given fields with codecs) override the
+    dicts."""
     again = partial(converter, leaf=leaf, of_map=of_map, of_struct=of_struct)
     if is_array(t):
         return partial(each, again(element_type(t)))
@@ -101,7 +96,7 @@ def converter(
 
 
 def each(codec: Codec, values: Sequence[Any]) -> list[Any]:
-    """Values through a codec, but for nulls."""
+    """Applies a codec to values that are not null."""
     return [None if value is None else codec(value) for value in values]
 
 

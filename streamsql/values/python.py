@@ -1,4 +1,4 @@
-"""What a program may give for a value of an SQL type: checked here, by type, before it is sent."""
+"""Checks and converts Python values to SQL types before they are sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BITS = {"INTEGER": 31, "BIGINT": 63}
 
 
 def value_of(given: Any, t: SQLType) -> Any:
-    """The value of the type that is meant; TypeMismatchError where none is."""
+    """Converts a value to the type; TypeMismatchError if impossible."""
     if given is None:
         return None
     if is_array(t):
@@ -67,7 +67,7 @@ def _misfit(given: Any, t: SQLType) -> TypeMismatchError:
 
 
 def _integer(given: Any, bits: int) -> int | None:
-    # Numbers of NumPy and pandas are no ints, but know which they stand for.
+    # Numbers of NumPy and pandas are not ints, but convert to them.
     number = given.__index__() if hasattr(given, "__index__") else None
     if isinstance(given, bool) or number is None or not -(1 << bits) <= number < 1 << bits:
         return None

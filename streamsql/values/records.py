@@ -1,8 +1,6 @@
-"""Writes a record's key and value in Python: for one record of an INSERT no JVM is started.
-
-The bytes are those that the JVM codecs (io.streamsql) write for the queries: both are held to the
-vectors in tests/cases/codecs. Formats with schemas only the JVM writes.
-"""
+"""Encodes keys and values of records in Python, so that an INSERT needs no JVM. The bytes are those
+of the JVM codecs (io.streamsql): tests/cases/codecs holds vectors for both. Formats with schemas
+are encoded in the JVM only."""
 
 from __future__ import annotations
 
@@ -24,25 +22,22 @@ Encoder = Callable[[Cells], bytes | None]
 
 
 def can_encode(topic: Topic) -> bool:
-    """Whether both formats are written here."""
+    """Whether both formats are supported here."""
     return topic.key_format.name in _FORMATS and topic.value_format.name in _FORMATS
 
 
 def key_encoder(topic: Topic, schema: Schema) -> Encoder:
-    """Writes keys: none where all of a key's columns are null. A lone column stands for itself."""
+    """Encodes keys; None if all key columns are null. A single column is unwrapped."""
     columns = schema.key
     encode = _FORMATS[topic.key_format.name](topic.key_format, columns, len(columns) > 1)
     return lambda cells: None if all(cells.get(c.name) is None for c in columns) else encode(cells)
 
 
 def value_encoder(topic: Topic, schema: Schema) -> Encoder:
-    """Writes values of rows that are there: columns that are null are written as null."""
+    """Encodes values; null columns are written as null."""
     columns, spec = schema.value, topic.value_format
     wrapped = len(columns) != 1 or spec.properties.get("wrap") != "false"
     return _FORMATS[spec.name](spec, columns, wrapped)
-
-
-# -- JSON ------------------------------------------------------------------------------------------
 
 
 def _json(spec: FormatSpec, columns: Sequence[Column], wrapped: bool) -> Encoder:
@@ -86,7 +81,7 @@ def _delimited(spec: FormatSpec, columns: Sequence[Column], wrapped: bool) -> En
 
 
 def _csv(text: str, delimiter: str, first: bool) -> str:
-    """Between quotes where a reader of CSV needs them."""
+    """Quotes a value if CSV requires it."""
     if not text:
         return '""' if first else ""
     special = any(c in text for c in (delimiter, '"', "\n", "\r"))
@@ -96,14 +91,12 @@ def _csv(text: str, delimiter: str, first: bool) -> str:
     return text
 
 
-# -- KAFKA -----------------------------------------------------------------------------------------
-
 _LAYOUTS = {"INTEGER": struct.Struct(">i"), "BIGINT": struct.Struct(">q")}
 _LAYOUTS["DOUBLE"] = struct.Struct(">d")
 
 
 def pack(t: SQLType, value: Any) -> bytes:
-    """A value as Kafka's own serializers write it; struct.error for a number that is too large."""
+    """Encodes a value as Kafka's serializers do; struct.error if a number is too large."""
     return packer(t)(value)
 
 

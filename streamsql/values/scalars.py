@@ -1,7 +1,5 @@
-"""The table of scalar SQL types: how a value of each looks as Python, as text, as JSON, in records.
-
-It is loaded by whoever shows a cell, so it knows types by their names alone and imports nothing.
-"""
+"""The table of scalar SQL types: Python class, text, JSON, and encoding. Every display of a cell
+loads it, so it refers to types by name and imports nothing."""
 
 from __future__ import annotations
 
@@ -15,45 +13,43 @@ from decimal import Decimal
 from typing import Any
 
 Writer = Callable[[Any], str]
-"""From a value that is not null to its text."""
+"""Converts a value that is not null to text."""
 
 EPOCH = datetime(1970, 1, 1)
 _EPOCH_DAY = EPOCH.toordinal()
 _MILLISECOND = timedelta(milliseconds=1)
 
 json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Any value that JSON has, without spaces."""
+"""Compact JSON of any value."""
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)}
 _ESCAPES |= {ord(c): json_text(c)[1:-1] for c in '"\\\b\f\n\r\t'}
 
 
 def json_string(text: str) -> str:
-    """A text as Jackson writes it, control characters in capital digits: keys are told by bytes."""
+    """Jackson's form of a text, with upper-case hex digits: keys are compared by bytes."""
     written = json_text(text)
     return written if "\\u00" not in written else f'"{text.translate(_ESCAPES)}"'
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """The forms of one type's values. Nulls are the business of whoever asks."""
+    """Representations of a type. Callers handle nulls."""
 
     name: str
-    """The type as `types.to_sql` writes it; DECIMAL without its digits."""
+    """The name in `types.to_sql`, without the digits of a DECIMAL."""
     python: type
     text: Writer
-    """What a person reads: every digit, ISO 8601, base64."""
     of_text: Callable[[str], Any]
-    """The inverse of `text`; ValueError for another text."""
+    """The inverse of `text`; ValueError if invalid."""
     json: Writer
-    """JSON of an answer, as ksqlDB gives it: the text, quoted where JSON has no such type."""
+    """ksqlDB's JSON of a result: quoted text if JSON has no such type."""
     packed: Callable[[Any], Any]
-    """What records hold: a number (days of a DATE, ms of a TIME or TIMESTAMP), boolean or text."""
+    """Encoding in records: a number (days of a DATE, ms of a TIME or TIMESTAMP), boolean or
+    text."""
     of_packed: Callable[[Any], Any]
-    """The inverse of `packed`, of what JSON made of it (its numbers with a point as Decimals)."""
+    """The inverse of `packed` for parsed JSON (decimal numbers as Decimals)."""
     record: Writer
-    """`packed` as the text that DELIMITED writes."""
     record_json: Writer
-    """`packed` as JSON."""
 
 
 def _same(value: Any) -> Any:
@@ -61,11 +57,8 @@ def _same(value: Any) -> Any:
 
 
 def _quoted(text: Writer) -> Writer:
-    """JSON of a text in which nothing needs an escape."""
+    """JSON of a text without escapes."""
     return lambda value: f'"{text(value)}"'
-
-
-# -- numbers ---------------------------------------------------------------------------------------
 
 
 def _boolean(value: bool) -> str:
@@ -91,7 +84,7 @@ def _double(value: float) -> str:
 
 
 def java_double(value: float) -> str:
-    """A DOUBLE as Java prints it: `1.0`, `1.0E10`, `1.0E-5`, `Infinity`, `NaN`."""
+    """A DOUBLE in Java's form: `1.0`, `1.0E10`, `1.0E-5`, `Infinity`, `NaN`."""
     if not math.isfinite(value):
         return _not_finite(value)
     if value == 0 or 1e-3 <= abs(value) < 1e7:
@@ -99,7 +92,7 @@ def java_double(value: float) -> str:
         return text if "." in text else text + ".0"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if len(digits) == 1:
-        # Java has two at least, those nearest to the number: the smallest is 4.9E-324.
+        # Java uses at least two digits, those nearest to the number: the smallest is 4.9E-324.
         sign, digits, exponent = Decimal(f"{value:.1e}").normalize().as_tuple()
     assert isinstance(exponent, int)
     mantissa = "".join(map(str, digits))
@@ -112,7 +105,7 @@ def _java(value: float) -> str:
 
 
 def _json_of_double(write: Writer) -> Writer:
-    """A number, but where it is none: JSON has only its name then."""
+    """A number, or the quoted name of a special value."""
     return lambda value: write(value) if math.isfinite(value) else f'"{_not_finite(value)}"'
 
 
@@ -128,12 +121,11 @@ def _of_base64(text: str) -> bytes:
 
 
 def without_zone(moment: datetime) -> datetime:
-    """The moment in UTC, as TIMESTAMP has it; what has no zone is taken to be UTC."""
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def _digits_of(moment: datetime | time) -> str:
-    """SQL's times have milliseconds; a program's own may have more."""
+    """SQL times have milliseconds; Python's may have microseconds."""
     return "microseconds" if moment.microsecond % 1000 else "milliseconds"
 
 
@@ -150,32 +142,26 @@ def _time(value: time) -> str:
 
 
 def millis(moment: datetime) -> int:
-    """Milliseconds since the epoch."""
     return (without_zone(moment) - EPOCH) // _MILLISECOND
 
 
 def of_millis(number: int) -> datetime:
-    """The moment of so many milliseconds since the epoch; OverflowError beyond the year 9999."""
     return EPOCH + timedelta(milliseconds=number)
 
 
 def day_millis(value: time) -> int:
-    """Milliseconds of the day."""
     return (datetime.combine(EPOCH, value) - EPOCH) // _MILLISECOND
 
 
 def of_day_millis(number: int) -> time:
-    """The time of day, of milliseconds since midnight."""
     return of_millis(number).time()
 
 
 def days(value: date) -> int:
-    """Days since the epoch."""
     return value.toordinal() - _EPOCH_DAY
 
 
 def of_days(number: int) -> date:
-    """The date, of days since 1970-01-01."""
     return date.fromordinal(number + _EPOCH_DAY)
 
 
@@ -191,7 +177,6 @@ def _counted(count: Callable[[Any], int]) -> Writer:
 
 
 def _number(name: str, python: type, text: Writer, of_text: Callable[[Any], Any]) -> Scalar:
-    """A type that looks the same everywhere."""
     return Scalar(name, python, text, of_text, text, _same, of_text, text, text)
 
 
@@ -203,7 +188,7 @@ def _moment(
     count: Callable[[Any], int],
     of_count: Callable[[int], Any],
 ) -> Scalar:
-    """A type of time: ISO 8601 for people, a number in records."""
+    """A time type: ISO 8601 as text, a number in records."""
     counted = _counted(count)
     return Scalar(name, python, text, of_text, _quoted(text), count, of_count, counted, counted)
 
@@ -237,12 +222,10 @@ _TABLE = (
 )
 
 SCALARS = {entry.name: entry for entry in _TABLE}
-"""By the name of the type."""
 _BY_CLASS = {entry.python: entry for entry in _TABLE}
 
 
 def scalar_of(value: object) -> Scalar:
-    """The type that a value of this Python class has (a whole number is a BIGINT); KeyError for a
-    class that is none of a scalar's."""
+    """The SQL type of a Python class (an int is a BIGINT); KeyError for other classes."""
     kind = next((c for c in type(value).__mro__ if c in _BY_CLASS), type(value))
     return _BY_CLASS[kind]

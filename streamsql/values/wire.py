@@ -1,8 +1,6 @@
-"""Cells on their way between server and client: JSON that keeps every value exactly, by its type.
-
-What JSON has (numbers but for DECIMAL, booleans, text) is itself, anything else its text, a MAP
-a list of pairs and a STRUCT a list of its fields' values.
-"""
+"""Cells between server and client: JSON that preserves every value exactly. JSON types (numbers
+except DECIMAL, booleans, text) are unchanged, others are text; a MAP is a list of pairs, a STRUCT a
+list of field values."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from streamsql.values.nested import Codec, converter
 from streamsql.values.scalars import SCALARS, Scalar
 
 JSON = Any
-"""What the json module reads and writes."""
+"""Types of the json module."""
 NATIVE = frozenset({"BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING"})
 
 
 def encoder(t: SQLType | None) -> Codec:
-    """The function that turns values of the type into JSON; None: values as SHOW has them."""
+    """Converts values of the type to JSON; None for values of SHOW."""
     if t is None:
         return _untyped
     return _same if is_null(t) else converter(t, to_json_value, _pairs, _cells)
@@ -34,13 +32,13 @@ def decoder(t: SQLType | None) -> Codec:
 
 
 def encode_cells(codecs: Sequence[Codec], values: Sequence[Any]) -> list[JSON]:
-    """Cells, each by its column's codec; also decodes."""
+    """Applies each column's codec, for encoding and decoding."""
     pairs = zip(codecs, values, strict=True)
     return [None if value is None else codec(value) for codec, value in pairs]
 
 
 def to_json_value(entry: Scalar) -> Codec:
-    """From a scalar's values to what the json module takes."""
+    """Converts scalars to types of the json module."""
     if entry.name == "DOUBLE":
         return _double
     return _same if entry.name in NATIVE else entry.text

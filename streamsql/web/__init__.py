@@ -1,1 +1,1 @@
-"""What the HTTP servers of ours have in common: how they listen, and what they take of browsers."""
+"""Shared parts of the HTTP servers: listening, and protection against browsers."""

@@ -1,4 +1,4 @@
-"""Bodies of requests, no larger than a server wants them."""
+"""Request bodies with a size limit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from starlette.requests import Request
 
 
 class TooLarge(Exception):
-    """A body has more bytes than it may have."""
+    """The body exceeds the limit."""
 
 
 async def read(request: Request, limit: int) -> bytes:
-    """The whole body; TooLarge once it has more than `limit` bytes, Starlette's ClientDisconnect
-    where it ends early."""
+    """The whole body; TooLarge beyond `limit` bytes, Starlette's ClientDisconnect if it ends
+    early."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

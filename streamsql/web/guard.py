@@ -1,4 +1,4 @@
-"""The ASGI middleware that stands between browsers and a server."""
+"""ASGI middleware that checks requests of browsers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""Of every answer that does not say otherwise: no other page may show it, frame it, or take it for
-something else than it is."""
+"""Default headers of responses: no other page may load or frame them, or guess their type."""
 _NAMES = frozenset(name for name, _ in HEADERS)
 _POLICY_VIOLATION = 1008
 _log = logging.getLogger("streamsql.access")
 
 
 class BrowserGuard:
-    """Lets through what the policy allows; `refused` answers the rest in the server's own form."""
+    """Passes requests that the policy allows; `refused` formats the rejections of the others."""
 
     def __init__(self, app: ASGIApp, policy: Policy, refused: Callable[[Refusal], ASGIApp]) -> None:
         self._app = app
@@ -34,7 +33,7 @@ class BrowserGuard:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: refuse the request, or pass it on and add the headers to its answer."""
+        """Rejects the request, or passes it on and adds headers to its response."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

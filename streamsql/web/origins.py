@@ -1,15 +1,15 @@
-"""Which requests a browser may bring: what it says of a request, against what the server allows.
+"""Policy for requests of browsers.
 
-A browser sends requests for any page that it shows, also to servers that only this machine reaches
-and with passwords that it knows. It cannot be kept from naming, by headers that no page can forge,
-the server that it believes to ask (`Host`) and the page that asks (`Origin`, `Sec-Fetch-Site`):
+A browser sends requests for any page that it displays, also to internal servers and with saved
+passwords. Pages cannot forge the headers that name the server (`Host`) and the page (`Origin`,
+`Sec-Fetch-Site`):
 
-- `Host` must be a name of this server. A page can have its own name resolve to our address (DNS
-  rebinding); all it sends then looks as if it were of the same origin.
-- What may change something, and a WebSocket, must come from a page of this server, or from one
-  whose origin is trusted. Programs other than browsers send neither of the two headers.
-- A POST of a browser must have a content type that no form has, for only then the browser asks
-  first whether another origin may send it.
+- `Host` must be a name of this server. A page can resolve its own name to our address (DNS
+rebinding); its requests then appear to have the same origin.
+- Requests that may change something, and WebSockets, must come from a page of this server, or from
+a trusted origin. Other programs send neither header.
+- A POST of a browser must have a content type that forms do not have: only then does the browser
+send a preflight request.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from starlette.types import Scope
 from streamsql.errors import ConfigError
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods that change nothing here; what they answer, no other page can read."""
+"""Methods without side effects; other pages cannot read the responses."""
 FORMS = frozenset({"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-"""Content types that a page may send to other origins without asking first."""
+"""Content types that a page may send to other origins without a preflight request."""
 ANY = "*"
 FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, MISDIRECTED = 403, 415, 421
 _HOST = re.compile(r"(?P<name>[\w.\-]+|\[[0-9a-f:.]+\])(:\d*)?", re.ASCII | re.IGNORECASE)
@@ -34,12 +34,12 @@ _PATTERN = re.compile(r"(\*\.)?[\w\-]+(\.[\w\-]+)*", re.ASCII)
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]*://[^/?#@\s]+", re.ASCII)
 _ASKED = frozenset({b"host", b"origin", b"sec-fetch-site", b"content-type"})
 _SHOWN = 200
-"""Characters of a header that a message repeats."""
+"""Number of characters of a header in a message."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not taken: an HTTP status, what is wrong, and what can be done."""
+    """A rejection: HTTP status, message, and hint."""
 
     status: int
     message: str
@@ -47,15 +47,12 @@ class Refusal:
 
 
 class AllowedHosts:
-    """The names by which a server may be asked: this machine's, the address that it listens at and
-    `more`: names, addresses, or `*.example.org` for all names below one.
-
-    A server that listens at all addresses may be asked by any of them: what cannot be told is
-    names, and an address needs no resolving that could be tampered with.
-    """
+    """The names of a server: this machine's, the listen address, and `more`: names, addresses, or
+    `*.example.org` for all subdomains. A server that listens on all addresses accepts any of them,
+    since an address cannot be rebound."""
 
     def __init__(self, listening: str = "127.0.0.1", more: Iterable[str] = ()) -> None:
-        """ConfigError for one of `more` that is none of these."""
+        """Raises ConfigError for an invalid name in `more`."""
         given = [allowed_host(text) for text in more]
         own = _address(listening)
         self._any_address = own is not None and own.is_unspecified
@@ -64,7 +61,7 @@ class AllowedHosts:
         self._below = tuple(text[1:] for text in given if text.startswith("*."))
 
     def __contains__(self, host: str) -> bool:
-        """Whether a Host header, with its port or without, is one of them."""
+        """Whether a Host header, with or without port, is allowed."""
         found = _HOST.fullmatch(host)
         if found is None:
             return False
@@ -77,18 +74,18 @@ class AllowedHosts:
 
 @dataclass(frozen=True)
 class Policy:
-    """What one server takes of browsers. `origins` are those whose pages may use it; `*` stands
-    for all, but not for WebSockets: of those a browser does not ask first."""
+    """The policy of a server. `origins` are the trusted ones; `*` allows all, except for
+    WebSockets, which have no preflight request."""
 
     hosts: AllowedHosts
     origins: frozenset[str] = frozenset()
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """What is wrong with a request, by its ASGI scope (http or websocket)."""
+        """Why a request is rejected, by its ASGI scope (http or websocket)."""
         headers = _headers(scope)
         host, origin = headers.get(b"host", ""), headers.get(b"origin", "")
         of_browser = b"origin" in headers or b"sec-fetch-site" in headers
-        # Some health checks are HTTP/1.0, without a Host; no browser sends a request like that.
+        # Some health checks use HTTP/1.0 without a Host; browsers do not.
         if host not in self.hosts and (host or of_browser):
             return Refusal(
                 MISDIRECTED,
@@ -112,12 +109,12 @@ class Policy:
 
 
 def is_own(site: str, origin: str, host: str) -> bool:
-    """Whether the page that asks is this server's own, or nobody's (an address that somebody
-    typed), by the headers Sec-Fetch-Site, Origin and Host; empty for one that is not there."""
+    """Whether a request comes from this server's pages, or from no page (a typed address), by the
+    headers Sec-Fetch-Site, Origin and Host; empty if absent."""
     if site:
         return site in ("same-origin", "none")
-    # An older browser, or one that asks without TLS for what is not on its machine. The scheme may
-    # be another one behind a proxy, so only what follows counts.
+    # An older browser, or one without TLS. The scheme may differ behind a proxy, so only the rest
+    # is compared.
     return origin.partition("://")[2].lower() == host.lower()
 
 
@@ -133,7 +130,7 @@ def _form(method: str, headers: Mapping[bytes, str]) -> Refusal | None:
 
 
 def _headers(scope: Scope) -> dict[bytes, str]:
-    """Those that are asked for; one that comes twice is one that fits nothing."""
+    """The requested headers; a duplicated header matches nothing."""
     found: dict[bytes, str] = {}
     for name, value in scope["headers"]:
         name = name.lower()
@@ -155,8 +152,7 @@ def _quoted(value: str) -> str:
 
 
 def allowed_host(text: str) -> str:
-    """A name, an address or `*.NAME` in the form that AllowedHosts compares; ConfigError for
-    anything else."""
+    """A name, an address or `*.NAME` in normalized form; ConfigError otherwise."""
     name = text.strip().strip("[]").lower().removesuffix(".")
     if _PATTERN.fullmatch(name) or _address(name):
         return name
@@ -168,7 +164,7 @@ def allowed_host(text: str) -> str:
 
 
 def trusted_origin(text: str) -> str:
-    """An origin as browsers send it, or `*`; ConfigError for anything else."""
+    """An origin in the form of browsers, or `*`; ConfigError otherwise."""
     origin = text.strip().lower().rstrip("/")
     if origin == ANY or _ORIGIN.fullmatch(origin):
         return origin

@@ -1,4 +1,4 @@
-"""An HTTP server of granian's in this process, and the port that it is to have."""
+"""A granian HTTP server in this process, and its port."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from granian.server.embed import Server
 
 _KEEP_LOGGING = {"incremental": True, "formatters": {}, "handlers": {}, "loggers": {}}
-"""Else granian closes the handlers of all loggers, and this may be a user's program."""
+"""Otherwise granian closes the handlers of all loggers, also those of a user's program."""
 
 
 def http_server(application: Any, host: str, port: int, **options: Any) -> Server:
-    """The server of an ASGI application, to be awaited; `options` are granian's own."""
-    # Here, so that an engine that serves nothing does not load it.
+    """The server of an ASGI application, to be awaited; `options` are granian's."""
+    # Imported here, so that an engine without a server does not load it.
     from granian.constants import Interfaces
     from granian.server.embed import Server
 
@@ -30,10 +30,8 @@ def http_server(application: Any, host: str, port: int, **options: Any) -> Serve
 
 
 def claim(host: str, port: int) -> socket.socket:
-    """A socket bound to the port alone (0: any that is free); OSError where somebody has it.
-
-    Granian itself would share a port with whoever has it already.
-    """
+    """A socket bound exclusively to the port (0: any free port); OSError if it is in use. Granian
+    itself would share the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     claimed = socket.socket(family, socket.SOCK_STREAM)
     try:

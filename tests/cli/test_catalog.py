@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Path:
 def test_export_to_standard_output(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "export", "--data", str(data)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("-- A catalog of streamsql ") and printed.endswith(f"\n\n{STREAM}\n")
+    assert printed.startswith("-- Catalog of streamsql ") and printed.endswith(f"\n\n{STREAM}\n")
 
 
 def test_export_to_a_file(data: Path, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_export_of_a_service_whose_kafka_does_not_run(
 ) -> None:
     (data / "service").write_text("flights")
     assert main(["catalog", "export", "--data", str(data)]) == 1
-    assert "the service flights are in Kafka, which does not run" in capsys.readouterr().err
+    assert "the service flights are in Kafka, which is not running" in capsys.readouterr().err
 
 
 def test_import_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:

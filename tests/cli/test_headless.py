@@ -13,7 +13,7 @@ from streamsql.cli.main import main
     ("sql", "error"),
     [
         ("CREATE STRAEM s;", "syntax error at line 1, column 8"),
-        ("SHOW STREAMS;", "a queries file holds definitions and queries only"),
+        ("SHOW STREAMS;", "a queries file contains definitions and queries only"),
     ],
 )
 def test_a_queries_file_that_cannot_be_run(

@@ -132,10 +132,10 @@ def test_two_hundred_statements(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("changed", "code", "said"),
     [
-        ("n FROM", 0, "Nothing to do"),
-        ("n, LEN(k) AS l FROM", 1, "nobody can be asked"),
+        ("n FROM", 0, "No changes"),
+        ("n, LEN(k) AS l FROM", 1, "apply requires confirmation"),
         ("n, SUM(v) AS l FROM", 1, "reads again: s"),
-        ("n, COUNT(*) AS m FROM", 1, "nobody can be asked"),
+        ("n, COUNT(*) AS m FROM", 1, "apply requires confirmation"),
     ],
 )
 def test_apply_looks_before_it_starts_an_engine(
@@ -153,7 +153,7 @@ def test_apply_looks_before_it_starts_an_engine(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--undo"], "nothing has been applied: there is nothing to take back"),
+        (["--undo"], "no changes have been applied, so there is nothing to undo"),
         ([], "give the files that are to be applied, or --undo, --promote or --discard alone"),
         (["--undo", "f.sql"], "or --undo, --promote or --discard alone"),
         (["--stage", "f.sql"], "only a server has something staged"),

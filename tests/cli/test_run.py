@@ -129,7 +129,7 @@ def test_a_file_is_run_until_a_crash_and_again_until_sigterm(
     output, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, output) == (1, "")
     assert errors.splitlines()[:2] == [
-        f"{script}:3:9: catalog error: DOUBLED is there, made by another statement than this",
+        f"{script}:3:9: catalog error: DOUBLED exists with another definition",
         f"          CREATE STREAM doubled WITH (KAFKA_TOPIC = '{topic_name}-doubled') AS",
     ]
     assert "SELECT N * 2 AS N" in errors and "SELECT N * 3 AS N" in errors

@@ -164,7 +164,7 @@ def test_cells_of_a_notebook(
     try:
         shell.run_line_magic("load_ext", "streamsql")
         shell.run_cell("%streamsql SHOW STREAMS;")
-        assert "there is no connection" in capsys.readouterr().err
+        assert "not connected" in capsys.readouterr().err
         shell.run_line_magic("streamsql", server)
         query = f"SELECT k FROM {name} EMIT CHANGES;"
         shown = shell.run_cell_magic("streamsql", "-n 2", query)

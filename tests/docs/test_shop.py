@@ -65,7 +65,7 @@ def _output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     code = main(arguments)
     found = capsys.readouterr()
     assert not found.err, command
-    has_changes = arguments[0] == "plan" and not found.out.startswith("Nothing")
+    has_changes = arguments[0] == "plan" and not found.out.startswith("No changes")
     assert code == (2 if has_changes else 0), found.out
     return "".join(f"{line.rstrip()}\n" for line in found.out.strip("\n").splitlines())
 

@@ -62,7 +62,7 @@ def test_a_set_takes_effect_at_once(
     # Killed once the entry was there: the next start finds all of it.
     live.restart()
     assert live.engine.inspection.sequence == log_length + 2
-    assert applied(live, after) == ["Nothing to do: what is written is what runs."]
+    assert applied(live, after) == ["No changes. The running pipeline matches the files."]
     live.run("INSERT INTO $s VALUES (1, 6), (1, 7);")
     live.table("t", lambda rows: rows == {1: (4, 40)})
     # A restart may repeat what was written since the last commit: at least once is the default.
@@ -88,7 +88,7 @@ def test_several_are_defined_over_a_topic_that_is_not_there_yet(live: Live) -> N
     said = applied(live, files)
     assert sorted(said) == ["Stream M_ created", "Stream S_ created", "Table K_ created"]
     live.restart()
-    assert applied(live, files) == ["Nothing to do: what is written is what runs."]
+    assert applied(live, files) == ["No changes. The running pipeline matches the files."]
     live.run("INSERT INTO $m VALUES (1, 9);")
     assert live.rows("SELECT id, v FROM $s EMIT CHANGES;", 1) == [(1, 9)]
 
@@ -138,7 +138,7 @@ def test_an_insert_goes_on_by_another_text(
         with pytest.raises(KeyboardInterrupt):
             shops.apply(live, new)
     live.restart()
-    assert shops.apply(live, new) == ["Nothing to do: what is written is what runs."]
+    assert shops.apply(live, new) == ["No changes. The running pipeline matches the files."]
     load.produce(200)
     shops.await_read(live, kafka, changed)
     (undone,) = said(live, live.engine.changes.undo())

@@ -94,7 +94,7 @@ def test_a_topic_that_was_made_anew_is_another_one(
     kafka.create_topic(topic, 1)
     insert(live, 3, 4, 5)
     live.await_state(stopping, QueryState.ERROR)
-    assert "deleted and made anew" in (live.query(stopping).error or "")
+    assert "deleted and recreated" in (live.query(stopping).error or "")
     assert live.rows("SELECT v FROM $goes EMIT CHANGES;", 5)[2:] == [(3,), (4,), (5,)]
     assert losses(live, going, 1) == [(topic, 0, 2, None)]
 

@@ -289,7 +289,7 @@ def test_what_is_shown(live: Live, tmp_path: Path) -> None:
     assert f"Looked up: `{name}`" in explained
     listed = "\n".join(live.texts("SHOW QUERIES EXTENDED;"))
     assert f"{name} (looked up in {path})" in listed
-    with pytest.raises(UnsupportedError, match="may be another row than it was"):
+    with pytest.raises(UnsupportedError, match="may return other rows than at processing time"):
         live.run(f"VERIFY QUERY {query};")
     live.run("DROP TABLE $cities CASCADE;")
     assert query not in [info.id for info in live.engine.queries()]

@@ -106,7 +106,7 @@ def test_what_relies_on_where_its_rows_are_stands_in_the_way(
     statement = ONCE + GROWING.format(4).replace("CREATE", "CREATE OR REPLACE")
     with pytest.raises(PlanError, match="streamsql expects 4 partitions") as differs:
         live.run(statement)
-    assert f"It can have no more: {reader} joins" in (differs.value.detail or "")
+    assert f"Partitions cannot be added: {reader} joins" in (differs.value.detail or "")
     live.run("DROP TABLE $o;")
     apply(live, files(4))
     with pytest.raises(UnsupportedError, match="of class 5 .* partitions: 4, now 2"):

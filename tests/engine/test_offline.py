@@ -221,7 +221,7 @@ def test_functions_of_users_come_back(tmp_path: Path) -> None:
     twice = "CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON AS 'x * 2';"
     with Offline(tmp_path) as engine:
         assert engine.texts(twice) == ["Function TWICE created"]
-        with pytest.raises(ConfigError, match="there is no Python module nowhere_at_all"):
+        with pytest.raises(ConfigError, match="unknown Python module nowhere_at_all"):
             engine.run("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS 'nowhere_at_all:f';")
     with Offline(tmp_path) as engine:
         shown = engine.texts("SHOW FUNCTIONS;")
@@ -270,7 +270,7 @@ def test_pause_all_reaches_every_query(tmp_path: Path, monkeypatch: pytest.Monke
     assert asked == ["Q", "R", "S"]
     assert said == [
         *(f"Query {name} paused." for name in asked),
-        "Query Q is still stopping. It may read and write until it has stopped.",
+        "Query Q is still stopping and may read and write until then.",
     ]
 
 

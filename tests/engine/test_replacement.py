@@ -65,7 +65,7 @@ def test_settings_of_one_query(live: Live) -> None:
     alter = f"""ALTER QUERY {query_id} SET
         ('processing.mode' = 'microbatch', 'processing.guarantee' = 'exactly_once');"""
     assert live.texts(alter) == [f"Query {query_id} altered."]
-    assert live.texts(alter) == [f"Query {query_id} has these settings already."]
+    assert live.texts(alter) == [f"Query {query_id} already has these settings."]
     live.run("INSERT INTO $s VALUES (1, 2, 'a');")
     live.table("t", lambda rows: rows == {1: (7,)})
     live.restart()

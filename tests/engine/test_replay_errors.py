@@ -67,5 +67,5 @@ def test_queries_that_keep_something_are_refused(live: Live) -> None:
         " VALUE_FORMAT='JSON'); CREATE TABLE $t AS SELECT id, COUNT(*) AS n FROM $s GROUP BY id;"
     )
     query_id = created.removeprefix("Created query with ID ")
-    with pytest.raises(UnsupportedError, match="missing in what it keeps"):
+    with pytest.raises(UnsupportedError, match="missing in its state"):
         live.run(f"REPLAY ERRORS OF {query_id};")

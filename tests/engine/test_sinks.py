@@ -231,7 +231,7 @@ def test_it_is_told_of_and_dropped(live: Live, folder: Path) -> None:
     with pytest.raises(CatalogError, match="read from this source"):
         live.run("DROP STREAM $s;")
     (done,) = live.texts("DROP SINK $f;")
-    assert done == f"Sink `{name}` was dropped. Its files stay."
+    assert done == f"Sink `{name}` was dropped. Its files are kept."
     assert [q for q in live.engine.queries() if q.sink == name] == []
     insert(live, range(3, 6))
     live.run(sink(folder.with_name("again")))

@@ -55,7 +55,7 @@ def test_what_is_staged_is_beside_what_runs_until_it_is_promoted(
     await_read(live, kafka, query_id)
     as_made_anew(live, kafka, "", BY_CITY)
     assert not staged_topics(kafka)
-    with pytest.raises(CatalogError, match="nothing is staged"):
+    with pytest.raises(CatalogError, match="no change is staged"):
         live.engine.changes.promote()
 
 
@@ -68,11 +68,11 @@ def test_what_is_not_promoted_has_not_happened(live: Live, kafka: KafkaClient, e
     stage(live, SOURCE + BY_CITY)
     if ends == "discarded":
         (said,) = live.engine.changes.discard()
-        assert said == Message("What was staged is discarded.")
+        assert said == Message("The staged change was discarded.")
     else:
         live.restart()
     assert not staged_topics(kafka)
-    with pytest.raises(CatalogError, match="nothing is staged"):
+    with pytest.raises(CatalogError, match="no change is staged"):
         live.engine.changes.discard()
     load.produce(500)
     await_read(live, kafka, query_of(live, "T"))
@@ -81,6 +81,6 @@ def test_what_is_not_promoted_has_not_happened(live: Live, kafka: KafkaClient, e
 
 def test_what_goes_on_where_it_stops_is_not_staged(live: Live) -> None:
     apply(live, SOURCE + BY_SHOP)
-    with pytest.raises(UnsupportedError, match="none of the queries is built anew"):
+    with pytest.raises(UnsupportedError, match="no query needs a rebuild"):
         stage(live, SOURCE + BY_SHOP.replace("SUM(v) AS", "SUM(v) + 1 AS"))
     assert apply(live, SOURCE + BY_CITY)

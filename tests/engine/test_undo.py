@@ -191,7 +191,7 @@ def _name(live: Live, kafka: KafkaClient) -> None:
 
 
 def _undo(live: Live, files: str) -> None:
-    """After it there is nothing to do for what was there before."""
+    """After it there is nothing to do for previous definitions."""
     assert [r for r in live.engine.changes.undo() if isinstance(r, Message)]
     planned = live.engine.changes.plan([NamedText("f.sql", live.sql(files))])
     assert (planned.exit_code, planned.changes) == (0, ())

@@ -62,7 +62,7 @@ def test_a_fault_in_one_row_is_found_while_the_queries_run(live: Live, kafka: Ka
             "CREATE STREAM $s (id INT KEY, v INT)",
             "CREATE STREAM $t AS SELECT s.id, g.n FROM $s AS s"
             " JOIN (SELECT id, COUNT(*) AS n FROM $s GROUP BY id) AS g ON s.id = g.id;",
-            "joined with its group as it was then",
+            "joined with intermediate groups",
         ),
     ],
 )

@@ -97,11 +97,7 @@ TABLES = {
     ),
 }
 
-REFUSED = {
-    "COMPETITION": (
-        "a batch has no groups of a table that have become empty, and the query keeps them"
-    )
-}
+REFUSED = {"COMPETITION": "the query keeps empty groups of a table, and a batch has none"}
 """By sinks: why VERIFY does not look at them."""
 
 Row = tuple[tuple[str, Any], ...]

@@ -31,7 +31,7 @@ def test_settings_of_executors_are_taken() -> None:
         ("spark.jars", "mine.jar", ConfigError, "the engine's own to set"),
         ("spark.driver.memory", "4g", ConfigError, "the engine's own to set"),
         ("spark.master", "local", ConfigError, "the engine's own to set"),
-        ("executor.memory", "4g", ConfigError, "no setting of Spark's"),
+        ("executor.memory", "4g", ConfigError, "not a Spark setting"),
     ],
 )
 def test_settings_that_cannot_be(

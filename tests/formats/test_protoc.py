@@ -77,10 +77,10 @@ def test_the_schemas_of_columns(text: str) -> None:
     ("text", "message"),
     [
         ('edition = "1990";', "unknown edition 1990"),
-        ('edition = "2023"; option features.none = A;', "A is no features.none"),
+        ('edition = "2023"; option features.none = A;', "A is not a features.none"),
         (
             'edition = "2023"; message M { int32 a = 1 [features.field_presence = NEVER]; }',
-            "NEVER is no features.field_presence of a",
+            "NEVER is not a features.field_presence of a",
         ),
         ("message M { optional group G = 1 { } }", "groups are not supported"),
     ],

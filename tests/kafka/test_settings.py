@@ -98,7 +98,7 @@ def test_certificates(tmp_path: Path) -> None:
         (
             {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/no/such.pem"},
             ConfigError,
-            "there is no file /no/such.pem",
+            "file /no/such.pem does not exist",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_what_no_server_has_written_is_ignored_and_logged(
 
 @pytest.mark.parametrize("key", [STATEMENT, b"statements"])
 def test_what_a_later_version_has_written_is_not_ignored(key: bytes) -> None:
-    with pytest.raises(ConfigError, match=r"it was written by streamsql 9\.1\.0"):
+    with pytest.raises(ConfigError, match=r"written by streamsql 9\.1\.0"):
         read(CommandRecords(TOPIC), key, b'{"version": "9.1.0", "novelty": true}')
 
 
@@ -107,7 +107,7 @@ def test_a_stranger_cannot_say_that_a_later_version_wrote_into_a_sealed_log() ->
     records = sealed()
     later = b'{"version": "9.1.0", "novelty": true}'
     (signature,) = records.signatures.headers(STATEMENT, later).values()
-    with pytest.raises(ConfigError, match=r"it was written by streamsql 9\.1\.0"):
+    with pytest.raises(ConfigError, match=r"written by streamsql 9\.1\.0"):
         records.read(STATEMENT, later, [("streamsql-signature", signature)], 7)  # type: ignore[list-item]
 
 

@@ -134,7 +134,7 @@ def test_what_is_no_entry_at_all_stays_too(path: Path, line: bytes) -> None:
     with path.open("ab") as file:
         file.write(line + b"\n")
     content = path.read_bytes()
-    with pytest.raises(ConfigError, match="entry 2 .* no statement of streamsql"):
+    with pytest.raises(ConfigError, match="entry 2 .* not a statement of streamsql"):
         FileLog(path)
     assert path.read_bytes() == content
 

@@ -54,7 +54,7 @@ def test_an_error_knows_the_script() -> None:
 
 
 def test_parse_one_takes_one_statement() -> None:
-    with pytest.raises(ParseError, match="there is no statement"):
+    with pytest.raises(ParseError, match="the text contains no statement"):
         parse_one(" -- nothing\n;")
     with pytest.raises(ParseError, match="expected one statement"):
         parse_one("SHOW STREAMS; SHOW TABLES;")

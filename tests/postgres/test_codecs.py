@@ -134,5 +134,5 @@ def test_literals(value: Any, text: str) -> None:
 
 
 def test_a_number_that_is_none_has_no_literal() -> None:
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         literal(float("nan"))

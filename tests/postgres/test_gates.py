@@ -77,7 +77,7 @@ def test_statements_at_work_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         clients[2].send(message(b"Q", TOTALS.encode() + b"\0"))
         refused = clients[2].until(b"Z")[-2]
         assert (refused[0], code_of(refused[1])) == (b"E", "53300")
-        assert b"2 statements are at work" in refused[1]
+        assert b"2 statements are running" in refused[1]
         engine.open.set()
         assert [client.types()[-2:] for client in clients[:2]] == ["CZ", "CZ"]
         clients[2].send(message(b"Q", TOTALS.encode() + b"\0"))

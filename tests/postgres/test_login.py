@@ -73,7 +73,7 @@ def test_roles_hold(secured: tuple[int, Path]) -> None:
         assert len(connection.execute("SELECT n FROM readings").fetchall()) == 2
         with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
             connection.execute("DROP STREAM `Mixed`")
-        assert "yours is read-only" in str(caught.value)
+        assert "your role is read-only" in str(caught.value)
         with (
             pytest.raises(psycopg.errors.InsufficientPrivilege),
             connection.cursor().copy("COPY readings (n) FROM STDIN") as copy,

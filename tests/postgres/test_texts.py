@@ -80,5 +80,5 @@ def test_commands(line: str) -> None:
 
 def test_times() -> None:
     assert [seconds_of(text) for text in ("250", "250ms", "1.5s", "2min")] == [0.25, 0.25, 1.5, 120]
-    with pytest.raises(ValueError, match="is no time"):
+    with pytest.raises(ValueError, match="invalid time"):
         seconds_of("soon")

@@ -53,7 +53,7 @@ def test_an_entry_is_not_lost_where_a_query_does_not_stop(
     with Offline(data_folder(tmp_path, BEFORE)) as engine:
         monkeypatch.setattr(QueryManager, "_unsettled", some)
         before = engine.state.catalog
-        effect = _followed(engine.state).fold(Entry(9, sql))
+        effect = _followed(engine.state, "service").fold(Entry(9, sql))
         with pytest.raises(ExternalError, match="does not stop"):
             effect()
         assert engine.state.catalog is before

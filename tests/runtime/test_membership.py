@@ -38,7 +38,7 @@ def test_a_service_of_another_cluster_does_not_claim_the_folder(alone: EngineCon
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "ä", "x" * 201])
 def test_a_name_that_no_topic_can_have(alone: EngineConfig, name: str) -> None:
-    with pytest.raises(ConfigError, match="is no service id"):
+    with pytest.raises(ConfigError, match="invalid service id"):
         joined(replace(alone, service_id=name))
 
 

@@ -59,7 +59,7 @@ def test_what_a_statement_needs(sql: str, role: Role) -> None:
         if own.may(role):
             check(statement, session)
         else:
-            with pytest.raises(ForbiddenError, match=f"needs the role {role.value}, yours is"):
+            with pytest.raises(ForbiddenError, match=f"requires the role {role.value}"):
                 check(statement, session)
     check(statement, Session())
 
@@ -87,7 +87,7 @@ def test_what_a_plan_needs(sql: str, role: Role) -> None:
         if own.may(role) or not role.may(ADMIN):
             check_plan(statement, planned, session)
         else:
-            with pytest.raises(ForbiddenError, match=f"needs the role {role.value}, yours is"):
+            with pytest.raises(ForbiddenError, match=f"requires the role {role.value}"):
                 check_plan(statement, planned, session)
     check_plan(statement, planned, Session())
 
@@ -98,9 +98,9 @@ def test_a_lookup_table_is_planned_for_an_admin_alone(tmp_path: Path) -> None:
         " WITH (connection='file', path='/data', format='json');"
     )
     with Offline(tmp_path) as offline:
-        with pytest.raises(ForbiddenError, match="needs the role admin"):
+        with pytest.raises(ForbiddenError, match="requires the role admin"):
             offline.run(sql, Session(role=WRITE))
-        with pytest.raises(ForbiddenError, match="needs the role admin"):
+        with pytest.raises(ForbiddenError, match="requires the role admin"):
             texts = [NamedText("f.sql", sql)]
             Changes(offline.state).apply(texts, session=Session(role=WRITE))
         offline.run(sql, Session(role=ADMIN))

@@ -54,7 +54,7 @@ def page(server: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             page.shows("The server's token")
             page.js("document.querySelector('input').value = 'wrong'")
             page.click("Enter")
-            page.shows("This is not the token")
+            page.shows("This is not the server's token")
             # The one thing that a browser reports of that.
             assert page.problems and all("401" in problem for problem in page.problems)
             page.problems.clear()

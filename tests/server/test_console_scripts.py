@@ -78,11 +78,11 @@ def test_what_is_opened_and_saved(server: TestClient, folder: Path) -> None:
     second = save(server, "a b.sql", "mine", opened["version"])
     assert second.status_code == 400 and "has changed since it was opened" in second.text
     assert save(server, "a b.sql", SQL, first.json()["version"]).status_code == 200
-    assert "is there already" in save(server, "b.sql", "mine").text
+    assert "already exists" in save(server, "b.sql", "mine").text
     assert save(server, "new.sql", "SELECT 4;").status_code == 200
     assert (folder / "new.sql").read_text("utf-8") == "SELECT 4;"
     (folder / "new.sql").unlink()
-    assert "is there no more" in save(server, "new.sql", "SELECT 5;", "x").text
+    assert "no longer exists" in save(server, "new.sql", "SELECT 5;", "x").text
     assert sorted(path.name for path in folder.iterdir()) == [
         *("a b.sql", "b.sql", "deeper", "link.sql", "notes.txt"),
     ]

@@ -196,7 +196,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_leader(url: str | None) -> None:
     answer = client(Follower(url)).post("/ksql", json=body("DROP STREAM s;"))
     assert answer.status_code == 503
-    assert answer.json()["message"] == "no server of the service leads"
+    assert answer.json()["message"] == "no server of the service is the leader"
 
 
 @pytest.mark.usefixtures("impatient")

@@ -110,7 +110,7 @@ def test_endpoints_that_need_a_role(secured: TestClient) -> None:
     assert [status("/ksql/terminate", n) for n in ("bob", "eve", "ann")] == [403, 403, 200]
     refused = secured.post("/ksql/terminate", auth=("bob", "pa:ss")).json()
     assert refused["error_code"] == 40300
-    assert refused["message"] == "This needs the role admin, yours is read-only"
+    assert refused["message"] == "This requires the role admin; your role is read-only"
 
 
 def test_health_can_be_asked_for_by_anyone(secured: TestClient) -> None:

@@ -25,7 +25,7 @@ def test_the_requests_go_before_the_servers() -> None:
 @pytest.mark.parametrize("role", [Role.READ_ONLY, Role.DEVELOPER])
 def test_only_an_admin_names_other_systems(role: Role) -> None:
     given = {"ksql.schema.registry.url": "http://theirs:8081"}
-    with acting_as(role), pytest.raises(RequestError, match="needs the role admin") as caught:
+    with acting_as(role), pytest.raises(RequestError, match="requires the role admin") as caught:
         session_properties(Session(dict(OURS)), given)
     assert caught.value.code == FORBIDDEN
 

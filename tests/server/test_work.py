@@ -78,7 +78,7 @@ def test_one_bound_for_all_endpoints(held: Held, path: str) -> None:
             answer = clients.submit(_post, url, refused).result(20)
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) > 0
-            assert "2 statements are at work" in answer.json()["message"]
+            assert "2 statements are running" in answer.json()["message"]
         request = quote(json.dumps({"ksql": "SELECT * FROM numbers EMIT CHANGES;"}))
         with connect(f"{url.replace('http', 'ws')}/ws/query?request={request}") as socket:
             problem = json.loads(socket.recv(SECONDS))["error"]
@@ -135,7 +135,7 @@ def test_abandoned_work_counts_until_it_ends(monkeypatch: pytest.MonkeyPatch) ->
             await asyncio.sleep(0.001)
         left.cancel()
         await asyncio.gather(left, return_exceptions=True)
-        with pytest.raises(ExternalError, match="1 statements are at work"):
+        with pytest.raises(ExternalError, match="1 statements are running"):
             await threads.run(lambda: "")
         waiting = asyncio.create_task(threads.run(lambda: ""))
         await asyncio.sleep(0)

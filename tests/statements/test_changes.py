@@ -86,7 +86,7 @@ def test_files_that_are_a_part_change_what_they_define(sql: str) -> None:
     world.shell(STREAM)
     running, texts = running_of_log(world.entries), [NamedText("f.sql", sql)]
     (error,) = read_wanted(texts, Session(), None, running, partial=True).errors
-    assert "S is not defined in these files" in error.message
+    assert "S is not defined in these partial files" in error.message
     assert not read_wanted([NamedText("f.sql", STREAM + sql)], Session(), None, running).errors
 
 
@@ -352,7 +352,7 @@ def test_what_is_applied_needs_the_role_of_each_statement(
     too_little = list(Role)[list(Role).index(least) - 1]
     with Offline(tmp_path) as offline:
         changes = Changes(offline.state)
-        with pytest.raises(ForbiddenError, match=f"needs the role {least.value}"):
+        with pytest.raises(ForbiddenError, match=f"requires the role {least.value}"):
             changes.apply(texts, session=Session(role=too_little))
         session = Session(role=Role.READ_ONLY)
         (item,) = changes.plan(texts, session=session).changes
@@ -378,7 +378,7 @@ def test_what_was_applied_last_is_taken_back() -> None:
         items = differences(read_wanted([text], Session(), None, running), running, prune=True)
         return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
 
-    with pytest.raises(CatalogError, match="nothing has been applied"):
+    with pytest.raises(CatalogError, match="no changes have been applied"):
         undone()
     apply_set(TABLE)
     assert undone() == ["DROP TABLE T;"]

@@ -14,6 +14,7 @@ from engine.offline import Offline
 
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.manager import QueryManager
+from streamsql.executor.services.background import Service
 from streamsql.planner.plans.statements import TopicInfo
 from streamsql.run_script import NamedText
 from streamsql.runtime.topics import KafkaTopics
@@ -38,6 +39,9 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offline]
 
     monkeypatch.setattr(KafkaTopics, "topic", topic)
     with Offline(data_folder(tmp_path, BEFORE)) as engine:
+        kafka: Any = Service("kafka", lambda report: object())
+        kafka.start()
+        engine.state.services.kafka = kafka
         yield engine
 
 

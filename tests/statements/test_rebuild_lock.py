@@ -72,7 +72,7 @@ def test_a_change_waits_for_another_one_only_so_long(
 ) -> None:
     monkeypatch.setattr(rebuilding, "BUILD_SECONDS", 0.3)
     rebuilds = building(context)
-    with pytest.raises(ExternalError, match="still being built") as raised:
+    with pytest.raises(ExternalError, match="another rebuild is in progress") as raised:
         building(context)
     assert raised.value.retryable
     rebuilds.close()

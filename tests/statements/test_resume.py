@@ -88,10 +88,10 @@ def test_scripts_are_run_in_their_place(tmp_path: Path) -> None:
         "SHOW TYPES;",
         "CREATE VIEW V AS SELECT 2 AS N FROM KSQL_PROCESSING_LOG;",
     ]
-    assert world.run(outer).splitlines() == ["SHOW TYPES;", "2 statements have been run before."]
+    assert world.run(outer).splitlines() == ["SHOW TYPES;", "2 statements have already been run."]
     inner.write_text("\nCREATE TYPE p AS STRUCT<b INT>;\n")
     assert world.run(outer, "n=2").startswith(
-        f"{inner}:2:1: catalog error: the type P is there, made by another statement than this\n"
+        f"{inner}:2:1: catalog error: the type P exists with another definition\n"
         "  CREATE TYPE p AS STRUCT<b INT>;\n"
         "  ^^^^^^\n"
     )

@@ -87,8 +87,8 @@ def test_the_plan_says_so() -> None:
     lines = plan_lines(measured(Reading(150, 15_000, (GONE,))), Style())
     place = lines.index("    reads again: s, 150 records, about 15.0 kB")
     assert lines[place + 1 : place + 3] == [
-        "    there no more, so that only its state knows them: s, partition 1, offsets 30 to 39",
-        "      --from-what-is-left builds it of the records that are there",
+        "    deleted from the log, only in the state: s, partition 1, offsets 30 to 39",
+        "      --from-what-is-left rebuilds it from the remaining records",
     ]
     lines = plan_lines(measured(Reading(7, None, ())), Style())
     assert "    reads again: s, 7 records" in lines

@@ -55,10 +55,10 @@ def test_a_folder_holds_both_and_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("none.json", None, "there is no"),
+        ("none.json", None, "does not exist"),
         ("p.sql", "A;", "no expected records"),
         ("f.json", "{", "is not JSON"),
-        ("f.json", {"x": 1}, "no file of tests"),
+        ("f.json", {"x": 1}, "not a file of tests"),
         ("f.json", {"tests": [{"name": "x"}]}, "lacks 'statements'"),
         ("f.json", {"tests": [{**TEST, "outputs": [{}]}]}, "lacks 'topic'"),
         ("f.json", {"tests": [1]}, "malformed"),

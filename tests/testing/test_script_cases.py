@@ -39,7 +39,7 @@ def test_an_error_without_a_message_is_any_error() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("--@test: x\n--@expected.warning: y\n", "f.sql:2: there is no directive expected.warning"),
+        ("--@test: x\n--@expected.warning: y\n", "f.sql:2: unknown directive expected.warning"),
         ("SELECT 1;\n--@test: x\n", "f.sql: there are statements before the first --@test"),
     ],
 )
@@ -53,6 +53,6 @@ def test_folders_and_files(tmp_path: Path) -> None:
     (tmp_path / "other.sql").write_text("SELECT 1;\n")
     assert [case.id for case in load([tmp_path])] == ["tests/x"]
     assert [case.id for case in load([tmp_path / "tests.sql"])] == ["tests/x"]
-    with pytest.raises(ConfigError, match="is no test") as caught:
+    with pytest.raises(ConfigError, match="is not a test") as caught:
         load([tmp_path / "other.sql"])
     assert "--@test: name" in (caught.value.hint or "")

@@ -101,7 +101,7 @@ def test_what_it_cannot_do_justice_to_is_refused(release: Path, tmp_path: Path) 
     before = content(tmp_path)
     kind, message, detail, hint = started(release, tmp_path).split("|")
     assert kind == "ConfigError" and "entry 2 of the statement log" in message
-    assert "it was written by streamsql 9.1.0" in message
+    assert "written by streamsql 9.1.0" in message
     assert detail == "This version does not know: deletes."
     assert "Start streamsql 9.1.0 or a later version." in hint
     assert content(tmp_path) == before

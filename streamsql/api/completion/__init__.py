@@ -1,4 +1,4 @@
-"""What may be typed next: for a shell or an editor, whose business it is to show it."""
+"""Completion for shells and editors."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["MAX_SUGGESTIONS", "Names", "Suggestion", "load", "locate", "suggest"
 
 
 def load() -> None:
-    """Load what the first suggestion will need: parser and functions."""
+    """Loads the parser and functions for the first suggestion."""
     suggest("SELECT ", len("SELECT "), Catalog())

@@ -1,8 +1,6 @@
-"""What may be typed next: a pure function of the text, the cursor and the catalog.
-
-Keywords come from the grammar; names come from where the cursor stands (sources after FROM,
-columns in expressions, property names in WITH ..). Showing them is the shell's business.
-"""
+"""Completion as a pure function of the text, the cursor and the catalog. Keywords come from the
+grammar, names from the context of the cursor (sources after FROM, columns in expressions, property
+names in WITH ..)."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ MAX_SUGGESTIONS = 200
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A text that may stand in the place of the word at the cursor."""
+    """A text that can replace the word at the cursor."""
 
     text: str
     kind: str
@@ -38,8 +36,8 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Names:
-    """Names outside of the catalog: variables with their values, topics, and commands that are no
-    SQL with their meanings."""
+    """Names outside of the catalog: variables with their values, topics, and shell commands with
+    their descriptions."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     topics: Sequence[str] = ()
@@ -49,7 +47,7 @@ class Names:
 def suggest(
     text: str, cursor: int, catalog: Catalog, names: Names | None = None
 ) -> list[Suggestion]:
-    """What fits at the cursor, the likeliest first; see `locate` for what it would replace."""
+    """Suggestions at the cursor, the likeliest first, for the range given by `locate`."""
     at = locate(text, cursor)
     if at.in_comment:
         return []
@@ -70,7 +68,7 @@ def _matches(text: str, word: str) -> bool:
 
 
 def _in_case_of(word: str, suggestion: Suggestion) -> Suggestion:
-    """Someone who types in lower case goes on in lower case, where case does not matter."""
+    """Lower-case input gets lower-case suggestions where case does not matter."""
     folded = suggestion.kind in ("keyword", "function", "aggregate", "table function", "type")
     folded = folded or suggestion.text == suggestion.text.upper()
     if not word or word != word.lower() or not folded or suggestion.kind in ("value", "format"):
@@ -101,7 +99,8 @@ class _Completer:
         else:
             yield from self._by_grammar()
 
-    # -- where names are asked for -----------------------------------------------------------------
+    # -- names
+    # ---------------------------------------------------------------------------------------
 
     def _by_grammar(self) -> Iterator[Suggestion]:
         at = self._at
@@ -197,14 +196,13 @@ class _Completer:
             yield from _functions()
 
     def _statement_sources(self) -> list[tuple[str, Source]]:
-        """(alias, source) of FROM and JOIN in the whole statement, and of INSERT INTO (..."""
         found = []
         for name, alias in self._at.references:
             source = self._catalog.sources.get(name)
             if source is not None:
                 found.append((alias or name, source))
         if not self._at.references:
-            # There is no FROM yet: it may be any of them.
+            # Without a FROM, any source is possible.
             return list(self._catalog.sources.items())
         return found
 
@@ -281,9 +279,9 @@ _RARE = frozenset(
     }
 )
 _NOT_RUN = frozenset({"ANALYZE"})
-"""Words of statements that parse and are not run."""
+"""Keywords of statements that parse but are not supported."""
 _FOLLOWERS = 2
-"""Words that a suggestion goes on with where nothing else can follow: GROUP BY."""
+"""Fixed continuations of keywords: GROUP BY."""
 
 
 def _with_followers(before: str, keyword: str) -> str:
@@ -333,7 +331,7 @@ _PLAIN = re.compile(r"[A-Z_][A-Z0-9_@]*\Z")
 
 
 def _named(name: str, kind: str, description: str) -> Suggestion:
-    """A name as it must be written: between backticks if it would be folded or is a keyword."""
+    """A name, quoted if it would be folded or is a keyword."""
     plain = _PLAIN.match(name) and name not in RESERVED
     topic = kind == "topic" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
     if plain or topic:
@@ -342,5 +340,4 @@ def _named(name: str, kind: str, description: str) -> Suggestion:
 
 
 def texts(suggestions: Iterable[Suggestion]) -> list[str]:
-    """The texts alone."""
     return [suggestion.text for suggestion in suggestions]

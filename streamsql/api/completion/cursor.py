@@ -1,7 +1,5 @@
-"""Where the cursor stands: the word under it, the words before it, the sources of the statement.
-
-Reads half-written text with the parser's lexer, without parsing it.
-"""
+"""Context of the cursor: the word under it, the words before it, the sources of the statement.
+Tokenizes incomplete text with the parser's lexer, without parsing it."""
 
 from __future__ import annotations
 
@@ -15,35 +13,35 @@ _STRING_WORD = re.compile(r"[^']*\Z")
 _VARIABLE = re.compile(r"\$\{([A-Za-z0-9_@]*)\Z")
 
 Piece = tuple[str, str]
-"""A token's kind and its text: words and unquoted names in upper case, quoted names bare."""
+"""Kind and text of a token: words and unquoted names in upper case, quoted names without quotes."""
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in a statement, and what can be told from the words around it."""
+    """A position in a statement, and its context."""
 
     before: str
-    """The statement's text before the word at the cursor."""
+    """Text of the statement before the current word."""
     word: str
-    """The piece of a word that is there already: what a suggestion replaces."""
+    """The existing part of the current word, which a suggestion replaces."""
     words: list[str]
-    """The statement's tokens before the word."""
+    """Tokens of the statement before the current word."""
     statement_words: list[str]
-    """All tokens of the statement, those after the cursor too."""
+    """All tokens of the statement, also after the cursor."""
     references: list[tuple[str, str]]
-    """(source, alias) of FROM, JOIN and INTO; alias empty where there is none."""
+    """(source, alias) of FROM, JOIN and INTO; an empty alias if there is none."""
     in_string: bool = False
     in_comment: bool = False
     in_variable: bool = False
 
     @property
     def previous(self) -> str:
-        """The word before the cursor's, in upper case; empty at the beginning of a statement."""
+        """The previous word in upper case; empty at the start of a statement."""
         return self.words[-1] if self.words else ""
 
     @property
     def with_clause(self) -> bool:
-        """Whether the innermost open parenthesis is that of WITH."""
+        """Whether the innermost open parenthesis belongs to WITH."""
         depth = 0
         for i in range(len(self.words) - 1, -1, -1):
             if self.words[i] == ")":
@@ -56,13 +54,12 @@ class Cursor:
 
     @property
     def with_names(self) -> list[str]:
-        """Properties that the statement's WITH has already."""
+        """Properties already in the statement's WITH."""
         words = self.statement_words
         return [words[i - 1] for i in range(1, len(words)) if words[i] == "="]
 
     @property
     def defined_columns(self) -> list[str]:
-        """Columns that a CREATE statement defines."""
         words = self.statement_words
         if words[:1] != ["CREATE"] or "(" not in words or words[words.index("(") - 1] == "WITH":
             return []
@@ -80,7 +77,7 @@ class Cursor:
 
     @property
     def struct_path(self) -> list[str]:
-        """`a->b->` as its names."""
+        """The names of `a->b->`."""
         path: list[str] = []
         i = len(self.words) - 1
         while i >= 1 and self.words[i] == "->":
@@ -90,7 +87,7 @@ class Cursor:
 
 
 def locate(text: str, cursor: int) -> Cursor:
-    """The cursor's surroundings."""
+    """Analyzes the context of the cursor."""
     start, end = _statement(text, cursor)
     before, after = text[start:cursor], text[cursor:end]
     pieces = list(tokens(before))
@@ -110,7 +107,7 @@ def locate(text: str, cursor: int) -> Cursor:
         word = found.group() if found else ""
         pieces = [p for p in pieces if p[2] < len(before) - len(word)]
     read = before[: len(before) - len(word) - (1 if in_string else 0)]
-    # What is half-written at the cursor must not swallow the rest of the statement.
+    # An incomplete token at the cursor must not consume the rest of the statement.
     everything = _pieces(read) + _pieces(after.lstrip('`"}'))
     return Cursor(
         read,
@@ -125,7 +122,6 @@ def locate(text: str, cursor: int) -> Cursor:
 
 
 def _statement(text: str, cursor: int) -> tuple[int, int]:
-    """Where the statement with the cursor begins and ends."""
     start, end = 0, len(text)
     for kind, written, at in tokens(text):
         if kind == "operator" and written == ";":
@@ -157,7 +153,7 @@ def _value(kind: str, written: str) -> str:
 
 
 def _references(pieces: list[Piece]) -> list[tuple[str, str]]:
-    """Sources and their aliases; tolerant, as the statement may be half-written."""
+    """Sources and aliases of a possibly incomplete statement."""
     found = []
     for i, (kind, word) in enumerate(pieces):
         follows = pieces[i + 1] if i + 1 < len(pieces) else ("", "")

@@ -1,4 +1,4 @@
-"""Words that the grammar does not know: names and values of WITH."""
+"""Words outside of the grammar: names and values of WITH."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from collections.abc import Mapping
 from streamsql.formats import FORMATS
 
 WITH_PROPERTIES: dict[str, str] = {
-    "KAFKA_TOPIC": "the topic's name",
-    "VALUE_FORMAT": "how values are written",
-    "KEY_FORMAT": "how keys are written",
-    "FORMAT": "of keys and values alike",
-    "PARTITIONS": "of a new topic",
-    "REPLICAS": "of a new topic",
-    "RETENTION_MS": "how long the topic keeps records",
-    "TIMESTAMP": "the column with the event time",
-    "TIMESTAMP_FORMAT": "the pattern of a TIMESTAMP column of text",
-    "KEY_DELIMITER": "between the columns of a DELIMITED key",
-    "VALUE_DELIMITER": "between the columns of a DELIMITED value",
-    "WRAP_SINGLE_VALUE": "whether a lone value column is written in a record",
-    "WINDOW_TYPE": "the topic's keys are windowed",
-    "WINDOW_SIZE": "the size of the keys' window",
-    "TIMESTAMP_PRECISION": "of changes of a database: what numbers of TIMESTAMPs count",
-    "STATE_TTL": "how long joins of streams keep rows: '1 HOUR', FOREVER",
-    "TIME_PRECISION": "of changes of a database: what numbers of TIMEs count",
-    "DECIMAL_HANDLING_MODE": "of changes of a database: how DECIMALs are written",
-    "UNAVAILABLE_VALUES": "of changes of a database: KEEP large values that have not changed",
-    "VALUE_SCHEMA_ID": "the registered schema of the values",
-    "KEY_SCHEMA_ID": "the registered schema of the keys",
-    "VALUE_SCHEMA_FULL_NAME": "the name of the values' record or message",
-    "KEY_SCHEMA_FULL_NAME": "the name of the keys' record or message",
-    "CONNECTION": "of a sink: FILE; of a look-up table: FILE, JDBC",
-    "PATH": "of a sink: the folder of its files; of a look-up table: its file or folder",
-    "PARTITION_BY": "of a sink: the columns whose values are folders",
-    "COMMIT_INTERVAL": "of a sink: how long rows are gathered for files: '60 SECONDS'",
-    "URL": "of a look-up table: the database, 'jdbc:postgresql://host/db'",
-    "DBTABLE": "of a look-up table: its name in the database",
-    "USER": "of a look-up table: who asks the database",
-    "PASSWORD": "of a look-up table: where the password is, '${env:NAME}'",
-    "CACHE_TTL": "of a look-up table: how old what is known may be: '1 MINUTE'",
-    "CACHE_ROWS": "of a look-up table: how many of a database's rows are known at most",
-    "MAX_LOOKUPS_PER_SECOND": "of a look-up table: how often its database is asked at most",
+    "KAFKA_TOPIC": "name of the topic",
+    "VALUE_FORMAT": "format of values",
+    "KEY_FORMAT": "format of keys",
+    "FORMAT": "format of keys and values",
+    "PARTITIONS": "partitions of a new topic",
+    "REPLICAS": "replicas of a new topic",
+    "RETENTION_MS": "retention of the topic",
+    "TIMESTAMP": "column with the event time",
+    "TIMESTAMP_FORMAT": "pattern of a TIMESTAMP column of text",
+    "KEY_DELIMITER": "delimiter of a DELIMITED key",
+    "VALUE_DELIMITER": "delimiter of DELIMITED values",
+    "WRAP_SINGLE_VALUE": "whether records wrap a single value column",
+    "WINDOW_TYPE": "window type of the topic's keys",
+    "WINDOW_SIZE": "window size of the topic's keys",
+    "TIMESTAMP_PRECISION": "CDC: unit of numeric TIMESTAMPs",
+    "STATE_TTL": "how long stream-stream joins keep rows: '1 HOUR', FOREVER",
+    "TIME_PRECISION": "CDC: unit of numeric TIMEs",
+    "DECIMAL_HANDLING_MODE": "CDC: encoding of DECIMALs",
+    "UNAVAILABLE_VALUES": "CDC: KEEP large values that a change omits",
+    "VALUE_SCHEMA_ID": "id of the value schema",
+    "KEY_SCHEMA_ID": "id of the key schema",
+    "VALUE_SCHEMA_FULL_NAME": "name of the value's record or message",
+    "KEY_SCHEMA_FULL_NAME": "name of the key's record or message",
+    "CONNECTION": "of a sink: FILE; of a lookup table: FILE, JDBC",
+    "PATH": "of a sink: folder; of a lookup table: file or folder",
+    "PARTITION_BY": "of a sink: columns whose values are folders",
+    "COMMIT_INTERVAL": "of a sink: interval of files: '60 SECONDS'",
+    "URL": "of a lookup table: database, 'jdbc:postgresql://host/db'",
+    "DBTABLE": "of a lookup table: its name in the database",
+    "USER": "of a lookup table: database user",
+    "PASSWORD": "of a lookup table: reference to the password, '${env:NAME}'",
+    "CACHE_TTL": "of a lookup table: maximum age of cached rows: '1 MINUTE'",
+    "CACHE_ROWS": "of a lookup table: maximum number of cached rows",
+    "MAX_LOOKUPS_PER_SECOND": "of a lookup table: maximum database queries per second",
     "VALUE_AVRO_SCHEMA_FULL_NAME": "an older VALUE_SCHEMA_FULL_NAME",
-    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "how values tell null from zero",
-    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "how keys tell null from zero",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "encoding of nulls in values",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "encoding of nulls in keys",
 }
-"""Names of WITH (..), the usual first, and what they say."""
+"""Property names of WITH (..) and their descriptions, the most common first."""
 
 _CONNECTIONS = {"FILE": "", "JDBC": ""}
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "CUMULATING": "", "SESSION": ""}
@@ -56,7 +56,7 @@ TABLE_FUNCTION_HINT = "(one row each)"
 
 
 def with_values(name: str) -> Mapping[str, str]:
-    """The values that a property of WITH can have, where they are few."""
+    """Values of a WITH property with few alternatives."""
     if name.endswith("NULLABLE_REPRESENTATION"):
         return _NULLABLE
     if name.endswith("DELIMITER"):

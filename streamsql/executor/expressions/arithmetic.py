@@ -21,8 +21,8 @@ _INEXACT = "The quotient has more digits than its DECIMAL type; divide DOUBLEs t
 
 
 def _of_values(rule: Rule) -> Rule:
-    """In a lambda an operand that is null is a failure, as it is in Java; elsewhere the result is
-    null, which comes to the same."""
+    """In a lambda, a null operand is a failure, as in Java; elsewhere the result is null, which is
+    equivalent."""
 
     @functools.wraps(rule)
     def lower(node: Expression, lowering: Lowering) -> Column:
@@ -125,7 +125,7 @@ def modulo(node: exp.Mod, lowering: Lowering) -> Column:
 
 
 def _unless_zero(value: Column, right: Column, node: exp.Binary, lowering: Lowering) -> Column:
-    """Spark gives null for a zero divisor; this reports it besides."""
+    """Spark returns null for a zero divisor; this also reports it."""
     if _is_nonzero(node.right) or not lowering.reports:
         return value
     return F.when(right == 0, lowering.fail(_BY_ZERO, type_of(node))).otherwise(value)

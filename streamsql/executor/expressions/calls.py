@@ -35,7 +35,6 @@ from streamsql.types import SQLType, type_of
 
 
 def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
-    """The call of a scalar or table function."""
     function, overload = _declaration(node)
     arguments = [
         _lambda(a, overload.signature.parameter(i), lowering)

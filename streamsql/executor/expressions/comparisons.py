@@ -47,7 +47,6 @@ def null_safe(node: exp.Binary, lowering: Lowering) -> Column:
 
 
 def between(node: exp.Between, lowering: Lowering) -> Column:
-    """Lowers BETWEEN."""
     return _or_false(ranged(node, lowering))
 
 
@@ -58,7 +57,6 @@ def ranged(node: exp.Between, lowering: Lowering) -> Column:
 
 
 def in_list(node: exp.In, lowering: Lowering) -> Column:
-    """Lowers IN."""
     return _or_false(listed(node, lowering))
 
 
@@ -69,7 +67,6 @@ def listed(node: exp.In, lowering: Lowering) -> Column:
 
 
 def is_null(node: exp.Is, lowering: Lowering) -> Column:
-    """Lowers IS NULL."""
     return lowering.lower(node.this).isNull()
 
 
@@ -88,14 +85,14 @@ def matched(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Colu
     value, pattern = lowering.lower(match.this), lowering.lower(match.expression)
     function = F.ilike if isinstance(match, exp.ILike) else F.like
     if escape is None:
-        # Spark escapes by a backslash unless told otherwise; SQL has no escape by itself.
+        # Spark's default escape is a backslash; SQL has none.
         pattern = _without_escapes(match.expression, pattern)
         return function(value, pattern)
     return function(value, pattern, F.lit(escape))
 
 
 def called(node: exp.Anonymous, lowering: Lowering) -> Column:
-    """Lowers a call; what is written as an operator (`~`, SIMILAR TO) compares: null is false."""
+    """Lowers a call; operators (`~`, SIMILAR TO) compare: null is false."""
     value = calls.scalar(node, lowering)
     return _or_false(value) if is_comparison(node) else value
 

@@ -17,14 +17,12 @@ from streamsql.types import type_of
 
 
 def array(node: exp.Array, lowering: Lowering) -> Column:
-    """Lowers ARRAY[..]."""
     if not node.expressions:
         return F.array().cast(spark_type(type_of(node)))
     return F.array(*map(lowering.contained, node.expressions))
 
 
 def map_(node: exp.Map, lowering: Lowering) -> Column:
-    """Lowers MAP(..)."""
     if not node.args["keys"].expressions:
         return F.create_map().cast(spark_type(type_of(node)))
     keys, values = (
@@ -47,7 +45,6 @@ def _without_null_keys(keys: list[Column], values: list[Column]) -> Column:
 
 
 def struct(node: exp.Struct, lowering: Lowering) -> Column:
-    """Lowers STRUCT(..)."""
     return F.struct(
         *(lowering.contained(f.expression).alias(f.this.name) for f in node.expressions)
     )

@@ -83,11 +83,8 @@ class ErrorGuard(Protocol):
 
 
 class Lowering:
-    """Lowers the parts of one expression, `root`, by a table of rules, and conditions, for which
-    null is as good as false, by one of their own.
-
-    `guard` None: failures give null and nobody is told.
-    """
+    """Lowers one expression, `root`, by a table of rules. Conditions, where null equals false, have
+    their own table. `guard` None: failures give null without a report."""
 
     def __init__(
         self,
@@ -149,16 +146,13 @@ class Lowering:
 
     @property
     def reports(self) -> bool:
-        """Whether failures are noted."""
         return self.guard is not None
 
     @property
     def in_lambda(self) -> bool:
-        """Whether what is lowered now is the body of a lambda."""
         return self._lambda_depth > 0
 
     def null(self, kind: SQLType) -> Column:
-        """A NULL of this type."""
         return F.lit(None).cast(spark_type(kind))
 
     def fail(self, message: str | Column, kind: SQLType) -> Column:

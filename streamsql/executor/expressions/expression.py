@@ -29,7 +29,7 @@ from streamsql.types import SQLType, array, type_of
 
 @dataclass(frozen=True)
 class ColumnContext:
-    """Where an expression finds its columns, and to whom it reports failures (None: nobody)."""
+    """Resolves the columns of an expression, and receives its failures (None: ignored)."""
 
     columns: Mapping[str, Column] = field(default_factory=dict)
     guard: ErrorGuard | None = None
@@ -74,7 +74,6 @@ def aggregate(
 
 
 def table_function(call: Expression, context: ColumnContext) -> Column:
-    """An array, whose elements are the rows that the call of a table function gives."""
     lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
     return _guarded(lowering.lower(call), call, lowering, array(type_of(call)))
 

@@ -1,7 +1,5 @@
-"""What runs in Spark's Python workers: a user's function over batches of Arrow arrays.
-
-Everything here is sent to the workers by value, so that they need not have streamsql.
-"""
+"""Code for Spark's Python workers: user functions over batches of Arrow arrays. It is sent to the
+workers by value, so they do not need streamsql."""
 
 from __future__ import annotations
 
@@ -27,14 +25,11 @@ Outcome = tuple[Any, bool]
 def batches(
     parameters: tuple[str, ...], code: str, kind: Any, grouped: bool = False
 ) -> Callable[..., Any]:
-    """From Arrow arrays of the arguments to a struct array: the value, and whether it failed.
-
-    A null argument gives null without a call. A function whose first parameter is annotated as
-    pyarrow's Array gets whole arrays; it fails or succeeds as a whole. `kind` is Spark's type.
-
-    `grouped`: the only array holds a list for each group, of structs of the parameters. A call is
-    about a list; rows with a null are left out, and a list of no others gives null without a call.
-    """
+    """Maps Arrow arrays of the arguments to a struct array: the value, and whether it failed. A
+    null argument gives null without a call. A function whose first parameter is annotated as
+    pyarrow's Array gets whole arrays and fails as a whole. `kind` is Spark's type. `grouped`: the
+    only array holds a list of parameter structs per group. A call gets one list; rows with a null
+    are excluded, and an empty list gives null without a call."""
     loaded: list[Any] = []
 
     def evaluate(*arrays: Any) -> Any:

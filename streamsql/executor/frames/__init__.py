@@ -1,1 +1,1 @@
-"""What all operators' frames share."""
+"""Shared parts of all operators' frames."""

@@ -1,4 +1,4 @@
-"""Computes the record of an INSERT .. VALUES whose expressions only Spark can compute."""
+"""Computes the record of an INSERT .. VALUES whose expressions require Spark."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What lowering needs to know and what it makes: the context, the scope of one query, the spec.
+"""Input and output of lowering: the context, the scope of one query, the spec.
 
-Besides the columns of its operator's schema every frame carries the system columns below; they
+In addition to the columns of its operator's schema, every frame has the system columns below; they
 begin with `$`, which no unquoted name can.
 """
 
@@ -45,7 +45,7 @@ HEADERS_COLUMN = "$headers"
 
 START_COLUMN = "$start"
 END_COLUMN = "$end"
-"""The bounds of the window that is part of the row's key, BIGINT ms; null where there is none."""
+"""Bounds of the window in the row's key, BIGINT ms; null without window."""
 
 PARTITION_COLUMN = "$partition"
 OFFSET_COLUMN = "$offset"
@@ -76,7 +76,7 @@ the topic's ends: with the default of 500 records that was a quarter of a projec
 
 @dataclass(frozen=True)
 class Muted:
-    """What becomes of the rows of a query that is built anew beside the one that writes."""
+    """Output of the rows of a rebuild before its switch."""
 
     topic: str | None
     """Takes them in place of the sink's topic; None: nothing does."""
@@ -98,23 +98,23 @@ class LoweringContext:
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
     lease: Mapping[str, str] = field(default_factory=dict)
-    """What a sink's producer has besides: the lease under which it writes, if it needs one."""
+    """Additional settings of a sink's producer: its write lease, if it needs one."""
     sleeps: bool = True
-    """Whether a query sleeps while its topics get no records. One that is told by
-    `processAllAvailable` to look for them must not."""
+    """Whether a query goes idle without new records. A query driven by `processAllAvailable` must
+    not."""
     sleeps_at_once: bool = False
     """Whether it may sleep before its first batch, as nothing but a record gives it work."""
     rests: bool = False
     """Whether a live query in micro-batches rests between two of them."""
     goes_on: frozenset[str] = frozenset()
-    """What a query does not stop for, by the names of the properties: see `accepted`."""
+    """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False
     max_ahead_ms: int | None = None
     """How far the time that a column gives may be ahead of the clock; None: as far as it likes."""
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""
     schemas: Schemas = field(default_factory=Schemas)
-    """Of formats whose schemas are in a registry."""
+    """For formats with schemas in a registry."""
     records: Callable[[str], DataFrame] | None = None
     """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
 
@@ -122,24 +122,22 @@ class LoweringContext:
     """The latest rows of a table, in the columns that scan.py gives, where they are known."""
 
     kept: tuple[StoreLayout, ...] | None = None
-    """The stores of the checkpoint that a query goes on from, if that is known."""
+    """The stores of the checkpoint that a query resumes from, if known."""
     begun: bool = False
     """Whether there is such a checkpoint."""
 
     muted: Muted | None = None
-    """Of a query that is not to write what it makes; None: it writes."""
+    """Replaces the output of a query before its switch; None: normal output."""
 
     checkpoint_folder: Place | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
 
     @property
     def checkpoints(self) -> Place:
-        """The folder in which each query has its checkpoint."""
         return self.checkpoint_folder or self.data_dir / "checkpoints"
 
     @property
     def reading_settings(self) -> dict[str, str]:
-        """Those of a consumer that reads any topic."""
         level = {"isolation.level": "read_committed"} if self.committed_only else {}
         return {
             "bootstrap.servers": self.bootstrap_servers,
@@ -173,13 +171,13 @@ class Scope:
     """Of operators, by their `id`: the columns that operators above read, or that the checkpoint
     has."""
     read: Mapping[int, frozenset[str]] | None = None
-    """The same without those that only the checkpoint has; None: there is none."""
+    """The same without columns for the checkpoint; None: there are none."""
     layouts: Layouts = field(default_factory=Layouts)
     """The stores of the operators that were lowered so far."""
     shuffles: list[str] = field(default_factory=list)
-    """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
+    """The shuffle stages between the sources and the sink, which run concurrently."""
     replay: Replay | None = None
-    """What tells rows that were committed from others; None: delivery is at least once."""
+    """Identifies committed rows; None: at-least-once delivery."""
     scans: list[Scan] = field(default_factory=list)
     """The inputs, in the order in which they are lowered."""
 
@@ -242,11 +240,11 @@ class StreamingQuerySpec:
     log: ProcessingLog
     jvm: Jvm
     replay: Replay | None = None
-    """What tells rows that were committed from others; None: delivery is at least once."""
+    """Identifies committed rows; None: at-least-once delivery."""
     files: FileTarget | None = None
     """Where its rows become files."""
     muted: Muted | None = None
-    """What takes its rows in place of the sink; None: the sink."""
+    """Replaces the sink; None: the sink."""
     limit: int | None = None
     """How many rows a push query wants; the reader of its topic counts them."""
 
@@ -257,8 +255,7 @@ def quoted(name: str) -> Column:
 
 
 def system_columns() -> list[Column]:
-    """What every frame has besides the columns of its schema: time, headers, whether it is a
-    tombstone."""
+    """System columns of every frame: time, headers, tombstone flag."""
     return [quoted(name) for name in SYSTEM_COLUMNS]
 
 

@@ -59,7 +59,7 @@ def encoded(spark: SparkSession, source: Source, schemas: SideSchemas) -> tuple[
 
 
 def as_bytes(value: Any) -> bytes | None:
-    """What Spark gives for a binary cell."""
+    """Spark's form of a binary cell."""
     return None if value is None else bytes(value)
 
 

@@ -1,4 +1,4 @@
-"""Expressions in an operator: where they find their columns, and to whom they report failures."""
+"""Expressions in an operator: column resolution and failure reports."""
 
 from __future__ import annotations
 

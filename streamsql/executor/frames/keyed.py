@@ -38,7 +38,7 @@ from streamsql.executor.spark.types import spark_type
 from streamsql.schema import Column as SchemaColumn
 
 KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
-"""What an operator reads: see KeyedOperator.over."""
+"""Columns of an operator's input: see KeyedOperator.over."""
 
 # A line of a plan begins with its place in the tree; what else may be in it does not count.
 _STATEFUL = re.compile(r"^[\s:+|~-]*(TransformWithState|Aggregate|Deduplicate)\b", re.MULTILINE)
@@ -62,7 +62,7 @@ def keyed_rows(
 
 
 def packed_headers(scope: Scope) -> Column:
-    """The headers of the frame's rows; null where there are none."""
+    """Headers of the frame's rows; null without headers."""
     headers = scope.jvm.pack(F.struct(quoted(HEADERS_COLUMN).alias("headers")), _HEADERS)
     return F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
 
@@ -84,24 +84,23 @@ def input_rows(
 
 
 def packed_key(rows: DataFrame, key: Column, scope: Scope) -> Column:
-    """A struct of the frame's columns, packed."""
     return scope.jvm.pack(key, struct_type(rows, key))
 
 
 def primary_key(columns: Sequence[SchemaColumn]) -> Column:
-    """What tells the rows of a table apart: its key columns, and the window of a windowed key."""
+    """The primary key of a table's rows: its key columns, and the window of a windowed key."""
     names = [*(column.name for column in columns), START_COLUMN, END_COLUMN]
     return F.struct(*map(quoted, names))
 
 
 def key_columns(columns: Sequence[SchemaColumn]) -> Columns:
-    """Those of `primary_key`, as a layout has them."""
+    """Columns of `primary_key` in a layout."""
     names = ((column.name, spark_type(column.type).simpleString()) for column in columns)
     return (*names, (START_COLUMN, "bigint"), (END_COLUMN, "bigint"))
 
 
 def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:
-    """What of a frame's columns is packed: at least one, so that rows differ from no row."""
+    """The packed columns of a frame: at least one, so that a row differs from no row."""
     return list(rows.columns if columns is None else columns) or [NULL_COLUMN]
 
 
@@ -141,12 +140,12 @@ def _is_shuffled(rows: DataFrame) -> bool:
 
 
 def routed(results: DataFrame, side: int) -> DataFrame:
-    """What an operator sends to another one (RoutedRow), as an input of that one."""
+    """Rows that an operator routes to another one (RoutedRow), as its input."""
     return results.withColumn("side", F.lit(side)).select(*KEYED_COLUMNS)
 
 
 def unpacked(packed: str, schema: StructType, scope: Scope) -> Column:
-    """The columns that a result holds packed, as a struct; null where there is none."""
+    """The packed columns of a result as a struct; null without a row."""
     return scope.jvm.unpack(F.col(packed), schema)
 
 

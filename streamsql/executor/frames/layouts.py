@@ -1,9 +1,9 @@
-"""How the state of a query's operators is laid out, as its checkpoint says it: without Spark.
+"""State schema: the layout of a query's operator state in its checkpoint, without Spark.
 
-State is bytes that say nothing of themselves. What is in them follows from the statement, but also
-from which columns the optimiser's rules leave to be read further up. So a checkpoint keeps the
-layout of each store, and a query that goes on from it packs what it did before: a rule that prunes
-more changes nothing, one that needs another column is found before anything is read.
+State stores are not self-describing. Their content follows from the statement, and from the columns
+that optimizer rules keep. A checkpoint therefore stores the layout of each store, and a resumed
+query packs the same columns: a rule that prunes more changes nothing, and one that needs another
+column is detected before anything is read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Layouts:
     """The stores of a query while it is being lowered, those nearest to the sources first."""
 
     kept: tuple[StoreLayout, ...] | None = None
-    """Those of the checkpoint that it goes on from, if that is known."""
+    """Of the checkpoint that it resumes from, if known."""
     begun: bool = False
     """Whether there is such a checkpoint."""
     stores: list[StoreLayout] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Layouts:
         self.stores.append(StoreLayout(kind, operator, key, columns, encoding))
 
     def next_kept(self, kind: str, ahead: int = 0) -> StoreLayout | None:
-        """What the checkpoint has of the store that comes next, or of one further ahead."""
+        """The checkpoint's layout of the next matching store."""
         place = len(self.stores) + ahead
         if self.kept is None or place >= len(self.kept) or self.kept[place].kind != kind:
             return None
@@ -74,7 +74,7 @@ class Layouts:
 
 
 _OWN = ("$id", "$null", "$foreign_key", "$order")
-"""What the columns begin with that an operator adds by itself."""
+"""Prefix of columns that an operator adds."""
 
 
 def names_of(kept: Iterable[StoreLayout]) -> frozenset[str]:
@@ -83,5 +83,4 @@ def names_of(kept: Iterable[StoreLayout]) -> frozenset[str]:
 
 
 def columns_of_type(row: StructType) -> Columns:
-    """Those of a struct, as a layout has them."""
     return tuple((field.name, field.dataType.simpleString()) for field in row.fields)

@@ -1,4 +1,4 @@
-"""How a topic's keys and values are written, told to the JVM codecs."""
+"""Encoding of a topic's keys and values for the JVM codecs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamsql.schema import Column, FormatSpec, KeyWindow, Schema, Topic
 
 
 def key_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
-    """The key: one column stands for itself, several are a record."""
+    """The key: one column is unwrapped, several are a record."""
     if not schema.key:
         return SideFormat("NONE", StructType())
     properties = dict(topic.key_format.properties)

@@ -15,11 +15,9 @@ _PAIR = StructType([StructField(name, BinaryType()) for name in ("first", "secon
 def table_changes(
     rows: DataFrame, key: Column, member: Column, scope: Scope, headers: Column | None = None
 ) -> DataFrame:
-    """What goes from and what comes into each group, as an operator's input by group.
-
-    `key` is the packed primary key, `member` the `pair` of group and row; null: there is no row.
-    `headers` are packed; changes have those of the row that causes them.
-    """
+    """Rows leaving and entering each group, as an operator's input by group. `key` is the packed
+    primary key, `member` the `pair` of group and row; null: no row. `headers` are packed; changes
+    have those of the row that causes them."""
     inputs = [input_rows(rows, key, member, headers=headers)]
     changes = operate(inputs, "tables.TableChanges", scope=scope)
     before_and_after = pair(F.col("before"), F.col("after"), scope)

@@ -38,7 +38,7 @@ from streamsql.schema import Kind, WindowType
 _EVENT = "$event"
 _WINDOW = "$window"
 _KIND = "GROUP BY"
-"""That of Spark's own aggregation."""
+"""Store kind of Spark's own aggregation."""
 _STREAM_TIME = "$stream_time"
 
 
@@ -65,8 +65,8 @@ def _lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
 
 
 def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The groups, of which Spark keeps all aggregates: it drops those that nothing reads, and what
-    is read depends on rules, Spark's and ours. (Not for a checkpoint that knows no better.)"""
+    """The groups with all aggregates: Spark would drop unused ones, and usage depends on optimizer
+    rules. (Not for a checkpoint without this information.)"""
     node, layouts = grouped.node, scope.layouts
     kept = layouts.next_kept(_KIND)
     read = _all_are_read(node, scope.root)
@@ -129,7 +129,7 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     has_row = start >= 0
     if window.type is WindowType.CUMULATING:  # Of the same end, it may begin behind the row.
         has_row &= start <= quoted(TIME_COLUMN)
-    # The watermark stands still within a batch, stream time does not.
+    # The watermark is constant within a batch, stream time is not.
     open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
     if rows.isStreaming:
         late = scope.jvm.late(quoted(TIME_COLUMN), quoted(_STREAM_TIME), scope.log, STEP)
@@ -138,8 +138,8 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
 
 
 def _bounds(window: Window) -> tuple[Column, Column]:
-    """Start and end in ms. Spark has no cumulating windows: here they are its hopping ones of the
-    same ends, which tell them apart. They begin at the last multiple of their size before that."""
+    """Start and end in ms. Spark has no cumulating windows: they are its hopping windows with the
+    same ends, which identify them. They start at the last multiple of their size before the end."""
     start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
     if window.type is WindowType.CUMULATING:
         last = end - F.lit(1)
@@ -154,7 +154,7 @@ def _system_columns(window: Window | None) -> dict[str, Column]:
         NULL_COLUMN: F.lit(False),
         START_COLUMN: start,
         END_COLUMN: end,
-        # A batch makes one row of a group: there is no order to keep.
+        # A batch has one row per group: no order to keep.
         PARTITION_COLUMN: F.lit(0),
         OFFSET_COLUMN: F.lit(0).cast("bigint"),
     }

@@ -19,15 +19,15 @@ def meeting_constraints(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
     """The rows of the source that violate none of its constraints. A record without a value is not
     asked: all of its value's columns are null, and in a table it deletes."""
     for constraint in node.constraints:
-        # As for what cannot be read: there is no row of the record.
+        # As for unreadable records, there is no row.
         met = _met(constraint, node.source, node.schema, "Source", scope)
         rows = rows.where(F.when(quoted(NULL_COLUMN), F.lit(True)).otherwise(met))
     return rows
 
 
 def results_meeting_constraints(rows: DataFrame, node: Sink, scope: Scope) -> DataFrame:
-    """The results that violate none of the sink's constraints. In a table the others delete, as
-    those do that fail a HAVING: what the key had before is no result any more."""
+    """Results that violate none of the sink's constraints. In a table, violating rows delete their
+    key, as rows that fail HAVING do, because the previous value is no longer the result."""
     for constraint in node.constraints:
         met = _met(constraint, node.target, node.input.schema, "Sink", scope)
         if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:

@@ -30,8 +30,8 @@ _PSEUDO = {
 def lower(node: Derived, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     if node.by_clock:
-        # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for
-        # all that goes by it, since Spark repeats nothing that is not deterministic.
+        # Per row: Spark's current_timestamp is constant within a batch. Evaluated once, since Spark
+        # repeats nothing that is not deterministic.
         rows = rows.withColumn(TIME_COLUMN, scope.jvm.clock())
     own = [quoted(column.name) for column in node.source.schema]
     pseudo = [

@@ -49,7 +49,7 @@ def _key(node: Distinct) -> Column:
 
 
 def _times(window: Window | None) -> tuple[int, int]:
-    """Size and grace in ms; no size where there is no window."""
+    """Size and grace period in ms; no size without a window."""
     if window is None:
         return 0, 0
     assert window.grace is not None, "the planner fills in the default"

@@ -47,7 +47,7 @@ def passes(node: Filter, scope: Scope) -> Column:
 
 
 def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:
-    """Of the rows that fail only those whose key has passed before, as deletions."""
+    """Of the failing rows, only those whose key has passed before, as deletions."""
     closes = _closes(node)
     # TableFilter finds in the first columns whether a row passes, and how long that matters.
     expires = F.lit(None).cast("bigint") if closes is None else closes
@@ -70,7 +70,7 @@ def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) ->
 
 
 def _closes(node: Filter) -> Column | None:
-    """When the row's window changes no more, in event time; None: there is none."""
+    """End of the row's window in event time; None without window."""
     if not isinstance(node.input, Aggregate) or node.input.window is None:
         return None
     window = node.input.window

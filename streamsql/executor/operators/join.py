@@ -108,7 +108,7 @@ def _stream_stream(node: Join, left: Side, right: Side, scope: Scope) -> DataFra
 
 
 def _condition(node: Join, left: Side, right: Side, scope: Scope) -> object:
-    """What two rows have to meet besides, for the operator to ask; None: nothing."""
+    """Further conditions of matching rows for the operator; None without any."""
     if node.condition is None:
         return None
     types = left.type, right.type
@@ -170,7 +170,7 @@ def _columns(packed: str, side: Side) -> list[Column]:
 
 
 def _bound(name: str, left: Side, right: Side, key_type: StructType) -> Column:
-    """The left row's window; where there is no row, what the key says of it."""
+    """The left row's window; without a row, that of the key."""
     if name not in left.columns:
         return F.lit(None).cast("bigint")
     found = [quoted(_LEFT).getField(name), quoted(_RIGHT).getField(name)]

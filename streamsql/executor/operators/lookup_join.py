@@ -1,4 +1,4 @@
-"""Look-up joins: each row with what is found for it outside of Kafka, where it stands."""
+"""Lookup joins: adds the looked-up columns to each row."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _look_up(keys: list[Column], node: LookupJoin, scope: Scope) -> Column:
 
 
 def _driver(scope: Scope) -> list[str]:
-    """The database's driver, which is on nobody's class path but theirs who ask one."""
+    """The database's driver, which is only on the class path of lookup queries."""
     jars = [str(path) for path in ensure_jars("postgresql")]
     spark = scope.context.spark.sparkContext
     if not is_this_machine(spark.master or "local"):
@@ -80,7 +80,7 @@ def _driver(scope: Scope) -> list[str]:
 
 
 def _meeting(rows: DataFrame, node: LookupJoin, added: list[str], scope: Scope) -> DataFrame:
-    """Without what was looked up where it does not meet the condition besides."""
+    """Removes looked-up values that fail the further condition."""
     if node.condition is None:
         return rows
     context = expression_context(node.schema, scope, _STEP)

@@ -1,8 +1,5 @@
-"""Match: a row for each match of a pattern, by a state operator of ours: Spark has none.
-
-The operator finds the rows of a match and evaluates conditions over them; what a condition is, and
-an aggregate, Spark knows.
-"""
+"""Match: one row per match of a pattern, by our own state operator: Spark has none. The operator
+finds the rows of a match and evaluates conditions over them with Spark's expressions."""
 
 from __future__ import annotations
 
@@ -67,16 +64,16 @@ _AT_THE_END = 2**63 - 1
 _FOR_EVER = -1
 _LAST_ROW = (None, Place())
 _Where = tuple[str | None, Place]
-"""A row of a match: of which variable, and which of those."""
+"""A row of a match: its variable, and its position among the rows of the variable."""
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is read of a match: rows, and aggregates of variables."""
+    """Values read of a match: rows, and aggregates of variables."""
 
     places: tuple[_Where, ...]
     variables: tuple[str | None, ...]
-    """Whose rows are added up."""
+    """Variables whose rows are aggregated."""
     totals: tuple[DataFrame, ...]
     """Of each of these variables the aggregates, over the frame of a row's values."""
 
@@ -130,7 +127,7 @@ def lower(node: Match, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _values(node: Match) -> dict[str, Expression]:
-    """What of a row is read by itself: its columns, and expressions over them."""
+    """Values of a single row: its columns, and expressions over them."""
     wanted = [key.expression for key in node.keys]
     wanted += [c.expression for c in node.all_columns if c.place is not None]
     return {_value_name(expression): expression for expression in wanted}
@@ -148,7 +145,7 @@ def _grouping(node: Match, scope: Scope) -> Grouping:
 
 
 def _prepare(node: Match, grouped: Grouping, rows: DataFrame, scope: Scope) -> DataFrame:
-    """The partition, and what is read of each row, beside the input's columns."""
+    """Partition and values of each row, in addition to the input's columns."""
     context = expression_context(node.input.schema, scope, _STEP)
     keys = [
         normalized(column(key.expression, context), spark_type(type_of(key.expression))).alias(
@@ -167,7 +164,7 @@ def _prepare(node: Match, grouped: Grouping, rows: DataFrame, scope: Scope) -> D
     )
 
 
-# -- what is read of a match ---------------------------------------------------------------------
+# -- values read of a match --------------------------------------------------------------------
 
 
 def _reading(
@@ -245,7 +242,6 @@ def _conditions(
 
 
 def _read(of: MatchColumn, reading: _Reading) -> Column:
-    """A column of a match, of the struct that it is in."""
     struct = quoted(f"s{reading.where(of)}")
     if of.place is not None:
         return struct.getField(_value_name(of.expression))
@@ -260,7 +256,7 @@ def _skip(node: Match, numbers: dict[str, int]) -> str:
     return name if node.after.variable is None else f"{name},{numbers[node.after.variable]}"
 
 
-# -- what is kept, and what comes out ------------------------------------------------------------
+# -- state and results --------------------------------------------------------------------------
 
 
 def _note_stores(

@@ -28,7 +28,8 @@ def variables_of(pattern: Pattern) -> list[str]:
 
 
 def program(pattern: Pattern) -> str:
-    """`0;f3,1;e`: take a row of variable 0, go on at 3 or else 1, the match is complete."""
+    """`0;f3,1;e`: match a row of variable 0, continue at 3 or otherwise 1, the match is
+    complete."""
     made = _Program(variables_of(pattern))
     made.add(pattern)
     return ";".join([*made.instructions, "e"])
@@ -46,7 +47,6 @@ class _Program:
         return len(self.instructions)
 
     def add(self, pattern: Pattern) -> None:
-        """What the pattern takes."""
         match pattern:
             case PatternVariable():
                 self.instructions.append(str(self._variables.index(pattern.name)))
@@ -91,7 +91,7 @@ class _Program:
         return self._next - 1
 
     def _choose(self, fork: int, reluctant: bool) -> None:
-        """Go on behind the fork, or with what comes next; the other way round if reluctant."""
+        """Continues after the fork, otherwise with the next instruction; reversed if reluctant."""
         ways = (fork + 1, self._next)
         self._fork(fork, *(reversed(ways) if reluctant else ways))
 

@@ -1,5 +1,5 @@
-"""Over: aggregates of the rows before each row, and values of one of them, by a state operator of
-ours: Spark has none for rows that go on coming."""
+"""Over: aggregates of the rows before each row, and values of one of them, by our own state
+operator: Spark has none for continuous rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WAITING = "aggregates.WaitingRows"
 _STEP = "Over"
 _GROUP, _ROW, _MADE = "$group", "$row", "$made"
 _OWN_TIME = "$own_time"
-"""That of a row which is taken in another order."""
+"""Own time of a row with another order."""
 _BOUNDS = (START_COLUMN, END_COLUMN)
 """System columns that are part of the row: the operator itself knows the others."""
 _AT_ONCE = -1
@@ -66,7 +66,6 @@ class _Frames:
     """All aggregates, as of one group."""
 
     def of(self, frame: Frame, scope: Scope) -> list[Column]:
-        """The aggregates of a frame, over the frame of its arguments."""
         results = self.grouped.results(scope)
         return [
             result for call, result in zip(self.calls, results, strict=True) if call.frame == frame
@@ -130,12 +129,12 @@ def _frames(node: Over, scope: Scope) -> _Frames:
 
 
 def _lagged(node: Over) -> dict[str, OverCall]:
-    """What the frame calls the values that LAG is of."""
+    """Frame names of LAG's values."""
     return {f"$lag{number}": call for number, call in enumerate(node.calls) if call.lag}
 
 
 def _prepare(node: Over, frames: _Frames, rows: DataFrame, scope: Scope) -> DataFrame:
-    """The partition, what is read of each row, and its place, beside the input's columns."""
+    """Partition, values and position of each row, in addition to the input's columns."""
     context = expression_context(node.input.schema, scope, _STEP)
     keys = [
         normalized(column(key, context), spark_type(type_of(key))).alias(f"key{number}")
@@ -179,7 +178,7 @@ def _order_names(order: tuple[Ordering, ...] | None) -> list[str]:
 
 
 def _carried(node: Over, rows: DataFrame, scope: Scope) -> list[str]:
-    """The columns of the row that goes on; of rows that wait, those that a checkpoint holds."""
+    """Columns of the emitted row; for waiting rows, those in the checkpoint."""
     own = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
     read = scope.read_above(node)
     wanted = own if read is None else [name for name in own if name in read]
@@ -212,7 +211,7 @@ def _note_stores(
 def _unpacked(
     made: DataFrame, row_type: StructType, sources: list[StructType], scope: Scope
 ) -> DataFrame:
-    """The rows with the packed results, and the row that goes on, as structs."""
+    """Rows with the packed results, and the emitted row, as structs."""
     parts = StructType([StructField(f"f{n}", BinaryType()) for n in range(len(sources))])
     opened = made.select(
         unpacked("made", parts, scope).alias(_MADE),

@@ -1,4 +1,4 @@
-"""Qualify: a side of a join under its source's alias; the system columns stay as they are."""
+"""Qualify: a join side under its source's alias; system columns are unchanged."""
 
 from __future__ import annotations
 

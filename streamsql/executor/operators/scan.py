@@ -37,7 +37,7 @@ from streamsql.schema import Kind
 _STEP = "Source"
 _EVENT_TIME = "$event_time"
 _MOST_MS = 1 << 62
-"""What can be added to the clock's time."""
+"""Maximum that can be added to the clock's time."""
 _SOURCE = "io.streamsql.source.TopicSource"
 """Spark's Kafka source, which sleeps while there is nothing to read."""
 
@@ -102,7 +102,7 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
 
 
 def _stops_at_truncate(scope: Scope) -> bool:
-    """Whether the query does that lives and writes; one that is only read goes on."""
+    """Whether it is a persistent query, which stops at a truncation; others continue."""
     context = scope.context
     lives = context.sleeps and context.records is None and isinstance(scope.root, Sink | FileSink)
     return lives and ON_TRUNCATE not in context.goes_on
@@ -119,7 +119,7 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
         .option("startingOffsets", _starting_offsets(topic, context.starting_offsets))
         .option("fetchOffset.numRetries", "10")
         .option("fetchOffset.retryIntervalMs", "200")
-        # What is deleted while a batch reads ends it; the next one tells what is missing.
+        # Records deleted during a batch end it; the next batch detects the loss.
         .option("failOnDataLoss", context.sleeps)
     )
     if context.sleeps:
@@ -137,7 +137,7 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
 
 
 def _starting_offsets(topic: str, given: str) -> str:
-    """What is said of the topic: Spark takes no offsets of others."""
+    """Offsets of this topic only: Spark rejects those of others."""
     if not given.startswith("{"):
         return given
     offsets = json.loads(given)
@@ -175,8 +175,8 @@ def _header(column: SchemaColumn) -> Column:
 
 
 def _with_event_time(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
-    """A row whose event time cannot be had, or is too far ahead of the clock, is reported and left
-    out; one without a value keeps its record's timestamp."""
+    """Rows without a valid event time, or too far ahead of the clock, are reported and dropped; a
+    row without a value keeps its record's timestamp."""
     timestamp = node.source.timestamp
     assert timestamp is not None
     rows = rows.withColumn(_EVENT_TIME, event_time(timestamp, node.source.schema))
@@ -190,7 +190,7 @@ def _with_event_time(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
 
 
 def _checked(found: Column, name: str, scope: Scope) -> Column:
-    """The time that the column of that name gave; null, which is reported, if it is no good."""
+    """The time of the named column; null, which is reported, if it is invalid."""
     value = F.coalesce(quoted(name).cast("string"), F.lit("null"))
 
     def report(problem: str) -> Column:

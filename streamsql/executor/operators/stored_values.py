@@ -1,4 +1,4 @@
-"""Values that a database's change does not tell, since they have not changed: those of before."""
+"""Values that a database change omits because they are unchanged: taken from the previous row."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
 
 
 def _row_type(values: int) -> StructType:
-    """What the operator knows of a row."""
     packed = (StructField(_value(number), BinaryType()) for number in range(values))
     told = StructField(_TOLD, BinaryType())
     return StructType([StructField(_DELETED, BooleanType()), told, *packed])
@@ -80,7 +79,7 @@ def _keyed(
 
 
 def _placeholder(kind: DataType) -> Column:
-    """What stands for a value that is not told: see ChangedTable."""
+    """The placeholder of an omitted value: see ChangedTable."""
     if isinstance(kind, ArrayType):
         return F.array(_placeholder(kind.elementType))
     text = F.lit(PLACEHOLDER)
@@ -110,7 +109,7 @@ def _result(
 
 
 def _known(missing: Column, columns: dict[str, Column], topic: str, scope: Scope) -> Column:
-    """True; null, and an entry of the log, where the column of that name was never told."""
+    """True; null, with a log entry, if the value of the named column is unknown."""
     message = F.concat(
         F.lit("$.after."),
         missing,

@@ -1,5 +1,5 @@
-"""TopN: the first rows of each group, by a state operator of ours; over a table, whose rows change,
-another one before it knows what a row was."""
+"""TopN: the first rows of each group, by our own state operator; over a table, a preceding operator
+provides the previous rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _order_names(node: TopN) -> list[str]:
 
 
 def _prepare(node: TopN, rows: DataFrame, scope: Scope) -> DataFrame:
-    """Group, what orders it and what tells rows of a table apart, beside the input's columns."""
+    """Group, order and row identity of a table, in addition to the input's columns."""
     present = ~quoted(NULL_COLUMN)
     if node.input.kind is Kind.STREAM:
         rows = rows.where(present)

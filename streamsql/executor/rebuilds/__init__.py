@@ -1,1 +1,1 @@
-"""Queries whose state is built anew from the log while they go on, and the switch to it."""
+"""Blue/green rebuilds: new checkpoints of running queries, and the switch to them."""

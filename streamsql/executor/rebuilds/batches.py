@@ -23,23 +23,23 @@ _IDS = "stateUniqueIds"
 
 @dataclass(frozen=True)
 class Batch:
-    """One that was committed."""
+    """A committed batch."""
 
     number: int
     offsets: tuple[str, ...]
     """The lines of the offset log."""
     commit: tuple[str, ...]
-    """Those of the log of commits."""
+    """Content of the commit log."""
 
     @property
     def metadata(self) -> str:
-        """What the offset log says besides the offsets: settings, watermark, time."""
+        """The offset log's metadata: settings, watermark, time."""
         return self.offsets[1]
 
     @property
     def state_ids(self) -> list[str] | None:
-        """What the only store of each partition has committed, by partitions; None where that is
-        not said, or where there are more stores."""
+        """Committed ids of the single store of each partition; None if unknown, or with several
+        stores."""
         found = self._committed.get(_IDS) or {}
         if set(found) != {OPERATOR} or any(len(stores) != 1 for stores in found[OPERATOR]):
             return None
@@ -72,7 +72,7 @@ def _topics(batch: Batch) -> list[list[str]]:
 
 
 def last_batch(checkpoint: Place) -> Batch:
-    """The newest that is committed. ExternalError where there is none, or it cannot be read."""
+    """The newest committed batch. ExternalError if it is missing or unreadable."""
     numbers = [int(p.name) for p in entries(checkpoint / "commits") if p.name.isdigit()]
     if not numbers:
         raise ExternalError(f"no batch of {checkpoint} is committed")
@@ -88,7 +88,7 @@ def last_batch(checkpoint: Place) -> Batch:
 
 
 def write_batch(checkpoint: Place, batch: Batch) -> None:
-    """Have it be the last one. ExternalError where it cannot be written."""
+    """Writes it as the last batch. ExternalError on failure."""
     try:
         for log, lines in (("offsets", batch.offsets), ("commits", batch.commit)):
             place.write(checkpoint / log / str(batch.number), "\n".join(lines))

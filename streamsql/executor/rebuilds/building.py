@@ -1,8 +1,6 @@
-"""A query's new checkpoint, built from the log beside the one that it runs on.
-
-What is built writes nothing that anybody reads: the rows of a stream go nowhere, the results of a
-table into a topic of their own, where they are compared with the table's once it has switched.
-"""
+"""A query's new checkpoint, built from the log next to the running query. Its output is not
+visible: rows of a stream are discarded, results of a table go to a separate topic, which is
+compared with the table after the switch."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 NEAR = 1_000
 """Records: one with less lag than this can switch."""
 MAX_ROUNDS = 10
-"""One that never gets near the end, since records come as fast, switches all the same."""
+"""A rebuild that does not catch up, because records arrive as fast, switches nevertheless."""
 MAX_FAILURES = 5
 FOLLOW_SECONDS = 10.0
 """How long one that follows may take to come near the end, and to where the old query has
@@ -44,7 +42,8 @@ _COPIED = ("max.message.bytes", "message.timestamp.type")
 
 
 class Rebuild:
-    """One query's; of one thread. Whatever is not handed over in the end is to be discarded."""
+    """The rebuild of one query. Not thread-safe. A rebuild that is not handed over must be
+    discarded."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class Rebuild:
         checkpoints: Place,
         compared: Comparisons,
     ) -> None:
-        """`definition` is what the query is to be."""
+        """`definition` is the new definition of the query."""
         self.definition = definition
         self._launcher = launcher
         self._services = services
@@ -68,10 +67,10 @@ class Rebuild:
         self._run: Run | None = None
         self._target = None if table is None else table.topic.name
         self.topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
-        """Has what it makes of a table so far."""
+        """Topic with a table's results so far."""
 
     def begin(self) -> None:
-        """Make what it needs; what an earlier one has left goes. ExternalError where Kafka or the
+        """Creates its topic and checkpoint, and removes leftovers. ExternalError if Kafka or the
         disk fails."""
         self.discard()
         self._read_until(None)
@@ -81,7 +80,7 @@ class Rebuild:
         client = self._services.kafka.get()
         found = client.describe(self._target or "")
         if found is None:
-            raise ExternalError(f"the topic {self._target} is there no more")
+            raise ExternalError(f"the topic {self._target} no longer exists")
         config = {name: found.config[name] for name in _COPIED if name in found.config}
         config |= {"cleanup.policy": "delete", "retention.ms": "-1"}
         client.create_topic(self.topic, found.partitions, found.replicas, config)
@@ -118,8 +117,8 @@ class Rebuild:
         self._read_until(self.positions())
 
     def finish(self, until: Positions) -> None:
-        """Go on to exactly these offsets, of the topics that are among them; of others to their
-        ends. What has been read lies before them. ExternalError where that fails."""
+        """Proceeds to exactly these offsets; topics without an offset are read to their ends.
+        Positions are before them. ExternalError on failure."""
         self._read_until(until)
         try:
             deadline = time.monotonic() + FOLLOW_SECONDS
@@ -129,7 +128,7 @@ class Rebuild:
                 time.sleep(_LOOK_SECONDS)
             if not self._stop():
                 raise stuck(self._own.id)
-            # All that was begun is committed by this, and what a run has failed at is done again.
+            # Commits everything that was started; a failed run is repeated.
             if not self._is_at(until) or checkpoint.is_torn(self._folder):
                 self._read()
         finally:
@@ -142,7 +141,7 @@ class Rebuild:
         return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read, or reads just now, something that lies behind these offsets."""
+        """Whether it has read, or is reading, records beyond these offsets."""
         own = checkpoint.begun(self._folder)
         return any(
             offset > reached[topic].get(partition, 0)
@@ -156,8 +155,6 @@ class Rebuild:
         self._launcher.counters.forget(self._own.id)
 
     def discard(self) -> None:
-        """Let nothing be left of it. ExternalError where its run does not stop, or a file cannot be
-        deleted: the next start discards it."""
         if not self._stop():
             raise stuck(self._own.id)
         if self.topic is not None:
@@ -179,7 +176,6 @@ class Rebuild:
         return all(own[topic] == until[topic] for topic in own.keys() & until.keys())
 
     def _read(self) -> None:
-        """All there is, or is to be read, muted."""
         for failures in range(1, MAX_FAILURES + 1):
             failure = await_end(self._started(follows=False))
             self._launcher.stopped(self._own.id)
@@ -187,7 +183,7 @@ class Rebuild:
                 return
             if not failure.retryable or failures == MAX_FAILURES:
                 raise ExternalError(
-                    f"{self.definition.id} was not built anew: {failure.text}",
+                    f"{self.definition.id} was not rebuilt: {failure.text}",
                     hint="Nothing has been changed.",
                     retryable=failure.retryable,
                 )
@@ -211,7 +207,7 @@ class Rebuild:
 
 
 def await_end(run: Run) -> Failure | None:
-    """Wait until a run ends by itself: what it has ended by."""
+    """Waits until a run ends; returns its error."""
     try:
         while run.active():
             time.sleep(_LOOK_SECONDS)
@@ -221,8 +217,8 @@ def await_end(run: Run) -> Failure | None:
 
 
 def committed_all(definition: Definition, launcher: SparkLauncher) -> Positions:
-    """Have a query that is stopped read all there is, and commit it; where it is then.
-    ExternalError where it fails."""
+    """Lets a stopped query read and commit all records; returns its position. ExternalError on
+    failure."""
     run = launcher.catch_up(definition, launcher.lag(definition, launcher.prepare(definition)))
     failure = await_end(run)
     launcher.stopped(definition.id)

@@ -13,25 +13,22 @@ if TYPE_CHECKING:
 
 
 class Comparisons:
-    """Of queries that are built anew, by the topics of their results. For any thread."""
+    """Comparisons of rebuilt tables, by result topic. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: dict[str, Comparison] = {}
 
     def keep(self, topic: str, found: Comparison) -> None:
-        """In place of an earlier one."""
         self.release(topic)
         with self._lock:
             self._found[topic] = found
 
     def of(self, topic: str) -> Comparison | None:
-        """None: there is none."""
         with self._lock:
             return self._found.get(topic)
 
     def release(self, topic: str) -> None:
-        """It is needed no more."""
         with self._lock:
             found = self._found.pop(topic, None)
         if found is not None:

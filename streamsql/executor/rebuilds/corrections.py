@@ -1,9 +1,9 @@
-"""What a table's topic has to be told: the rows in which it differs from what its new query makes.
+"""Corrections of a table's topic: the rows that differ from the result of its new query.
 
-Compared by the bytes of keys and values with what the topic really holds, so that it can be done
-again at any moment. Spark compares, the JVM writes; no row comes to Python. Both topics are
-compared beforehand (`compare`), while nobody waits; what is left then is what has come since. Of a
-small table the JVM holds what was found, and needs no job of Spark for the rest.
+Bytes of keys and values are compared with the actual content of the topic, so corrections are
+repeatable. Spark compares, the JVM writes; no row passes through Python. Both topics are compared
+in advance (`compare`); `write` only handles what has arrived since. A small table is held in the
+JVM's memory and needs no further Spark job.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_SINCE = 200_000
 """Records that may have come since two topics were compared: their keys are in memory, and are
 looked for among those of the comparison. Of more the topics are compared as a whole."""
 HELD_ROWS, HELD_BYTES = 100_000, 32 << 20
-"""As large as a table may be, with what is wanted of it, to be held in memory."""
+"""Maximum size of a table, with its desired rows, to be held in memory."""
 _MADE = ("value", "time", "headers")
 _THERE = ("old", "old_time")
 
@@ -42,24 +42,24 @@ class Comparison:
     """Two topics, compared up to some offsets."""
 
     rows: DataFrame
-    """Of each key what is wanted (value, time, headers) and what is there (old, old_time); on
-    Spark's disks, unless they are held."""
+    """By key the desired row (value, time, headers) and the existing one (old, old_time); on
+    Spark's disks, unless held."""
     read: OffsetRanges
     held: HeldTable | None = None
 
     def release(self) -> None:
-        """Spark need keep it no more; one that has died does not."""
+        """Removes them from Spark's storage, if its JVM still runs."""
         with suppress(*SPARK_FAILURES):
             self.rows.unpersist()
 
 
 class Corrections:
-    """Of a table's topic, whose new rows are in a topic of their own."""
+    """Corrections of a table's topic, whose new rows are in a separate topic."""
 
     def __init__(
         self, target: str, made: str, once: bool, context: LoweringContext, client: KafkaClient
     ) -> None:
-        """`once`: of the table's rows only those count whose transactions were committed."""
+        """`once`: counts only rows of committed transactions of the table."""
         self._target = target
         self._made = made
         self._client = client
@@ -70,7 +70,7 @@ class Corrections:
     def of(
         definition: Definition, made: str, launcher: SparkLauncher, client: KafkaClient
     ) -> Corrections:
-        """Those of a query that is built anew, by the topic of its results."""
+        """Corrections of a rebuilt query, by its result topic."""
         context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
         once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
         return Corrections(definition.writes or "", made, once, context, client)
@@ -91,8 +91,8 @@ class Corrections:
             return found
 
     def write(self, before: Comparison | None, writer: str | None) -> None:
-        """Have the table's topic hold, by its keys, what the results' does; with a `writer` in
-        transactions of its own. ExternalError where Kafka or Spark fails."""
+        """Brings the table's topic to the content of the result topic, by key; with a `writer` in
+        transactions. ExternalError if Kafka or Spark fails."""
         with self._told_as("the correction of"):
             settings = producer_settings(self._context.bootstrap_servers, "catchup")
             settings = {**settings, **self._context.producer_settings}
@@ -108,8 +108,7 @@ class Corrections:
             write_corrections(_differing(rows), settings, self._target, writer)
 
     def advance(self, before: Comparison) -> None:
-        """Have less be left for `write`, while still nobody waits. ExternalError where Kafka
-        fails."""
+        """Reduces the work of `write` in advance. ExternalError if Kafka fails."""
         if before.held is not None and self._is_ours(before):
             with self._told_as("the comparison with"):
                 self._advance(before.held)
@@ -134,8 +133,8 @@ class Corrections:
         return made.join(self._last(self._target, offsets, _THERE), "key", "full_outer")
 
     def _since(self, before: Comparison) -> DataFrame | None:
-        """The rows as they are now: of keys that have come since, with what was known of them
-        before; of others only those that differ. None: too many have come."""
+        """The rows with changes: new keys completely, others only if they differ. None: too many
+        changes."""
         ends = {topic: self._client.end_offsets(topic) for topic in self._contexts}
         offsets = {
             topic: {p: (before.read[topic].get(p, (0, 0))[1], end) for p, end in partitions.items()}
@@ -174,7 +173,7 @@ class Corrections:
         return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
 
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
-        """The same of few records, at once."""
+        """The same for few records, without a job."""
         settings = self._contexts[topic].reading_settings
         found = newest_records(self._context.spark, settings, topic, offsets[topic])
         return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))
@@ -204,7 +203,7 @@ def _unequal(rows: DataFrame) -> DataFrame:
 
 
 def _differing(rows: DataFrame) -> DataFrame:
-    """The records that make of what is there what is wanted: a key that is not gets a tombstone of
-    the time of its last row."""
+    """The records that turn the existing rows into the desired ones: a removed key gets a tombstone
+    with the time of its last row."""
     time = F.coalesce("time", "old_time").alias("timestamp")
     return _unequal(rows).select("key", "value", time, "headers")

@@ -1,4 +1,4 @@
-"""Runs of a query whose rows nobody reads, how far they read, and what they make of state."""
+"""Runs of a query with invisible output: progress, and state."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from streamsql.planner.plans.query_plan import Mode
 
 
 def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follows: bool) -> Run:
-    """A run in micro-batches whose rows go to `topic`, or nowhere: over what there is now, or one
-    that `follows` what comes. ExternalError where Spark does not start it."""
+    """A micro-batch run whose rows go to `topic`, or are discarded: over the current records, or
+    continuous with `follows`. ExternalError if Spark does not start it."""
     launcher.prepare(query)
     spec = launcher.spec(query, Mode.MICRO_BATCH, Muted(topic))
     remove_uncommitted_state(spec.checkpoint)
@@ -30,7 +30,8 @@ def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follow
 
 
 def read_until(query_id: str, until: Positions | None, services: Services) -> None:
-    """Have a query's micro-batches, be it running already, read no further; None: all there is."""
+    """Limits a query's micro-batches, also of a running query, to these offsets; None:
+    unlimited."""
     offsets = None if until is None else json.dumps(until)
     rebuilds.read_until(services.spark.get().start(), query_id, offsets)
 
@@ -53,14 +54,13 @@ def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
 
 
 def rewrite(old: GroupStores, new: GroupStores, services: Services) -> list[str]:
-    """Have the new stores hold what the old ones do: see rewrite_groups. ExternalError where that
-    fails."""
+    """Fills the new stores from the old ones: see rewrite_groups. ExternalError on failure."""
     with told_as(f"rewriting the state in {old.checkpoint}"):
         return rebuilds.rewrite_groups(services.spark.get().start(), old, new)
 
 
 def repartition(checkpoint: Place, number: int, services: Services) -> None:
-    """Have the state in a checkpoint that no query runs on fall into so many parts. ExternalError
-    where that fails: the checkpoint is of no use then."""
+    """Repartitions the state in an unused checkpoint. After an ExternalError the checkpoint is
+    unusable."""
     with told_as(f"repartitioning the state in {checkpoint}"):
         rebuilds.repartition(services.spark.get().start(), str(checkpoint), number)

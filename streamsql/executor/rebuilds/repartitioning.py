@@ -1,8 +1,6 @@
-"""A query's new checkpoint, made of the one that it runs on: its state in another number of parts.
-
-Of operators of ours, whose entries Spark moves as they are. It does so in a checkpoint itself, and
-what fails in the midst of that leaves one that is of no use: so it is done to a copy.
-"""
+"""A query's new checkpoint with its state in another number of partitions. Applies to our own
+operators, whose entries Spark moves unchanged. Spark works in place, and a failure leaves an
+unusable checkpoint, so it works on a copy."""
 
 from __future__ import annotations
 
@@ -18,11 +16,11 @@ from streamsql.places import place
 from streamsql.places.place import entries
 
 _COPIED = ("commits", "offsets", "sources", "state", "state.json")
-"""What is the query's: all else says whose the checkpoint is, and was."""
+"""The query's files; the others identify the checkpoint's owner."""
 
 
 class Repartition(KeptState):
-    """Of operators of ours."""
+    """Of our own operators."""
 
     def begin(self) -> None:
         """There is nothing to be done before the old query stops."""
@@ -68,5 +66,4 @@ class Repartition(KeptState):
         checkpoint.hand_over(self._folder, generation)
 
     def discard(self) -> None:
-        """Let nothing be left of it, as far as that is possible now."""
         checkpoint.remove(self._folder)  # Nothing was ever written by its id.

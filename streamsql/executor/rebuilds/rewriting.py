@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class StateNotKeptError(Exception):
-    """The state of a query cannot be rewritten, for a reason that only a checkpoint tells."""
+    """The state of a query cannot be migrated, for a reason that only its checkpoint reveals."""
 
     def __init__(self, query_id: str, reason: str) -> None:
         super().__init__(reason)
@@ -41,15 +41,14 @@ class StateNotKeptError(Exception):
 def check_committed(query: Definition, folder: Place) -> None:
     """StateNotKeptError for a query that has never committed anything, as there was nothing."""
     if not checkpoint.has_commits(folder):
-        raise StateNotKeptError(query.id, "there is none yet")
+        raise StateNotKeptError(query.id, "it has no state yet")
 
 
 class KeptState:
-    """What the ways of making a new checkpoint of one query's state have in common; as a Rebuild
-    is, of one thread."""
+    """Common part of state migrations. Not thread-safe."""
 
     topic: str | None = None
-    """Nobody sees what it makes before it has switched."""
+    """Its output is not visible before the switch."""
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class KeptState:
         services: Services,
         checkpoints: Place,
     ) -> None:
-        """`definition` is what the query is to be, `old` what it is."""
+        """`definition` is the new definition, `old` the running query."""
         self.definition = definition
         self.old = old
         self._launcher = launcher
@@ -67,8 +66,7 @@ class KeptState:
         self._there = checkpoints / old.id
         self._folder = checkpoint.rebuilt(self._there)
 
-    def catch_up(self) -> None:
-        """There is nothing to catch up with."""
+    def catch_up(self) -> None: ...
 
     def hold(self) -> None:
         """It reads nothing."""
@@ -79,7 +77,7 @@ class KeptState:
 
 
 class Rewrite(KeptState):
-    """Of Spark's own aggregation, for what is no longer kept of a group, or kept elsewhere."""
+    """Migrates Spark's own aggregation state: removed or reordered values of a group."""
 
     _layouts: tuple[GroupLayout, GroupLayout] | None = None
     _filled = False
@@ -89,7 +87,7 @@ class Rewrite(KeptState):
         there cannot become its; ExternalError where Spark or the disk fails."""
         self.discard()
         there = checkpoint_metadata.read(self._there)
-        # One that has not committed yet was begun by this version.
+        # A checkpoint without commits was created by this version.
         if checkpoint.has_commits(self._there) and not _is_packed(there):
             raise StateNotKeptError(self.old.id, "an earlier version has begun it")
         at = self._launcher.positions(self.old)
@@ -109,8 +107,8 @@ class Rewrite(KeptState):
         self._filled = False
 
     def finish(self, until: Positions) -> None:
-        """Be where the old query has stopped, with its state. StateNotKeptError where there is
-        none, ExternalError where that fails."""
+        """Completes the migration at the old query's position. StateNotKeptError if its state is
+        missing, ExternalError on failure."""
         from streamsql.executor.rebuilds.muted import rewrite
         from streamsql.executor.spark.rebuilds import GroupStores
 
@@ -143,8 +141,7 @@ class Rewrite(KeptState):
         self._launcher.counters.forget(self._folder.name)
 
     def discard(self) -> None:
-        """Let nothing be left of it, as far as that is possible now."""
-        checkpoint.remove(self._folder)  # It has written nothing that was to be seen to.
+        checkpoint.remove(self._folder)  # It has written nothing outside of the checkpoint.
         self._launcher.counters.forget(self._folder.name)
 
     def _laid_out(self, definition: Definition, at: Positions) -> GroupLayout:
@@ -180,7 +177,7 @@ class Rewrite(KeptState):
         return properties
 
     def _offsets(self, definition: Definition, at: Positions) -> Offsets:
-        """Of all partitions, of those that have come since the commit too."""
+        """Offsets of all partitions, including those added since the commit."""
         begins = self._services.kafka.get().begin_offsets
         return {
             topic: {str(p): at.get(topic, {}).get(p, first) for p, first in begins(topic).items()}
@@ -188,8 +185,8 @@ class Rewrite(KeptState):
         }
 
     def _check_schema(self) -> None:
-        """StateNotKeptError where Spark calls what is in the state otherwise than the text does
-        now: then it is not known to be the same."""
+        """Raises StateNotKeptError if Spark's names in the state differ from those of the text, so
+        that their equality is unknown."""
         there, now = map(_schema, (self._there, self._folder))
         if (was := place.read(there)) is not None and was != place.read(now):
             raise StateNotKeptError(self.old.id, "Spark keeps it otherwise now")

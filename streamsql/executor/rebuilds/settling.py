@@ -1,8 +1,5 @@
-"""What is done between the switch of a query to a checkpoint that was built anew and its next run.
-
-Each step can be done again, and leaves behind what says that it was done: whatever is killed when,
-the next start goes on here.
-"""
+"""Steps between the switch of a query to a rebuilt checkpoint and its next run. Each step is
+idempotent and records its completion, so the next start continues here after a crash."""
 
 from __future__ import annotations
 
@@ -30,9 +27,8 @@ def settle(
     checkpoints: Place,
     compared: Comparisons,
 ) -> None:
-    """Have a query be where its rebuild has come to: it goes on from the new checkpoint, and its
-    table holds what the new query makes. Does nothing where that is so. ExternalError where Kafka,
-    Spark or the disk fails."""
+    """Completes the rebuild of a query: it resumes from the new checkpoint, and its table has the
+    new query's result. Idempotent. ExternalError if Kafka, Spark or the disk fails."""
     if definition.generation == BUILDING:
         return
     folder = checkpoints / definition.id

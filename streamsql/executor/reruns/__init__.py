@@ -1,1 +1,1 @@
-"""Plans of persistent queries run as batches, beside the queries themselves."""
+"""Batch runs of persistent queries' plans, next to the queries."""

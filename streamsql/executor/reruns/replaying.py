@@ -1,7 +1,5 @@
-"""Single records put through a query's plan again, as a batch of their own.
-
-What fails in it goes to a topic of its own: it is no new failure of the query.
-"""
+"""Reprocesses single records with a query's plan, as a separate batch. Its failures go to a
+separate topic, since they are not new failures of the query."""
 
 from __future__ import annotations
 
@@ -35,13 +33,13 @@ class Rerun:
     plan: QueryPlan
     context: LoweringContext
     tables: OffsetRanges
-    """What is read of the tables that the records are joined with."""
+    """The inputs of joined tables."""
     log: str
     """The topic that takes what fails."""
 
     def results(self, records: Sequence[Record]) -> list[tuple[Cause, NewRecord]]:
-        """What the query writes of the records, each with the record that caused it, in their
-        order. ExternalError where Spark fails."""
+        """The query's results for the records, each with its source record, in order. ExternalError
+        if Spark fails."""
         with told_as("the replay"):
             made = self._lowered(records)
             rows = made.frame.collect()

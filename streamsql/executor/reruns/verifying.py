@@ -48,7 +48,7 @@ class Finding(Enum):
 
 @dataclass(frozen=True)
 class Example:
-    """A row of which something is to be said; None is what is not known, or not there."""
+    """An example row of a finding; None is unknown or missing."""
 
     key: bytes | None
     expected: bytes | None
@@ -70,21 +70,21 @@ class Found:
 
 @dataclass(frozen=True)
 class Verification:
-    """What is compared, and up to where."""
+    """The scope of a comparison."""
 
     plan: QueryPlan
     context: LoweringContext
     committed: Positions
-    """What the query has certainly written all rows of."""
+    """Positions before which all rows have been written."""
     inputs: OffsetRanges
-    """What it may have written rows of."""
+    """Positions before which rows may have been written."""
     sink: str
     written: OffsetRanges
     query_id: str
     """Of the batch, in the logs."""
 
     def results(self) -> list[Found]:
-        """All kinds that there are. ExternalError where Spark fails."""
+        """All kinds of findings. ExternalError if Spark fails."""
         with told_as("the verification"):
             table = self.plan.root.kind is Kind.TABLE
             rows, topics = self._of_table() if table else self._of_stream()
@@ -159,8 +159,8 @@ class Verification:
     # -- tables ----------------------------------------------------------------------------------
 
     def _of_table(self) -> tuple[DataFrame, Sequence[str]]:
-        """Of each key the last row. One whose value is another at the commit than at the end
-        changes just now: what it may be in between is not known."""
+        """The last row of each key. A key whose value differs between the commit and the end is
+        changing: its intermediate values are unknown."""
         settled = _without_nulls(self._made(self._until_commit()).frame, "settled")
         sides = [settled]
         if self._until_commit() != self.inputs:

@@ -1,7 +1,5 @@
-"""Brings up what an engine needs, in the background, and tells how far each part is.
-
-What is started is left to the callers: a service is any function that makes a value.
-"""
+"""Starts services in the background and reports their progress. A service is any function that
+creates a value."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from streamsql.status import StepState
 T = TypeVar("T")
 
 Report = Callable[[str, float | None], None]
-"""Called by a service while it is made: what it is doing, and how far it is."""
+"""Called by a starting service with its current step and progress."""
 
 
 class Service(Generic[T]):
@@ -57,12 +55,10 @@ class Service(Generic[T]):
 
     @property
     def step(self) -> StartupStep:
-        """How far it is."""
         return self._step
 
     @property
     def ready(self) -> bool:
-        """Whether the value is there."""
         return self._done.is_set() and self.error is None
 
     def get(self, timeout: float | None = None) -> T:
@@ -75,7 +71,6 @@ class Service(Generic[T]):
         return self._value
 
     def peek(self) -> T | None:
-        """The value if it is there by now."""
         return self._value if self.ready else None
 
     def settle(self, timeout: float | None = None) -> T | None:

@@ -87,7 +87,7 @@ class Services:
         return await_condition(lambda: not runtime.is_running, DYING_SECONDS)
 
     def live_slots(self) -> int:
-        """How many tasks can run at a time in the executors that there are; 0 without Spark."""
+        """Concurrent tasks of the current executors; 0 without Spark."""
         spark = self.current_spark()
         if spark is None:
             return 0
@@ -99,17 +99,15 @@ class Services:
 
     @property
     def steps(self) -> tuple[StartupStep, ...]:
-        """How far each of them is."""
         return self.jars.step, self.kafka.step, self.spark.step
 
     @property
     def broker(self) -> EmbeddedBroker | None:
-        """The embedded broker, where there is one."""
         return self._broker
 
     def registry(self, properties: Mapping[str, str]) -> RegistryClient:
-        """The schema registry of these session properties, else the embedded one, which starts
-        when it is first asked for. ConfigError beside a broker that is not embedded."""
+        """The schema registry of these session properties, otherwise the embedded one, which starts
+        on first use. ConfigError with an external broker."""
         # The statement log does not repeat the secrets that an engine is started with.
         named = RegistryClient.of(with_owned_secrets(properties, self._config.properties))
         if named is not None:
@@ -211,7 +209,7 @@ class Services:
 
     @property
     def is_closing(self) -> bool:
-        """Whether what runs in the background is to end."""
+        """Whether background work should stop."""
         return self._closing.is_set()
 
     def kill_spark(self) -> None:

@@ -1,4 +1,4 @@
-"""Who is asked for files of an object store: Spark's JVM, which has a client of it."""
+"""Object-store access through Spark's Hadoop client."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """Files by way of the session that there is; waits for Spark where that is only just coming
-    up, and starts it again where it has died."""
+    """Files through Spark's JVM; waits for Spark during startup, and restarts it after a crash."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
@@ -24,7 +23,7 @@ class Store:
         self._files: SparkStoreFiles | None = None
 
     def files(self) -> StoreFiles:
-        """ExternalError where there is no Spark."""
+        """Raises ExternalError without Spark."""
         from streamsql.executor.spark.store_files import SparkStoreFiles
 
         session = self._session()

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 import warnings
 
-# PySpark warns of pandas 3 where somebody has installed it; nothing here uses pandas.
+# PySpark warns about pandas 3 if it is installed; pandas is not used here.
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

@@ -1,7 +1,5 @@
-"""What queries may take of the engine: task slots, parts of their state, records of a batch.
-
-Who gets slots where there are not enough is decided in slots.py.
-"""
+"""Resource limits of queries: task slots, shuffle partitions, records of a batch. slots.py decides
+which queries get scarce slots."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ MOST_RESERVED = 4
 """Task slots, or a quarter of them, that are left to micro-batches."""
 
 SHRINKS = 30
-"""How much smaller the batches of a query become that memory was too little for: a number of
-records says little of their bytes, and after three failures in a row the query stays stopped."""
+"""Divisor of batch sizes after an out-of-memory error: the number of records says little about
+their bytes, and the query stops after three failures in a row."""
 GROW_SECONDS = 600.0
 """How long it takes until such batches may be twice as large again."""
 
@@ -30,7 +28,7 @@ class SlotBudget:
     """
 
     def __init__(self, slots: Callable[[], int]) -> None:
-        """`slots` tells how many there are now: executors come and go."""
+        """`slots` returns the current number: executors join and leave."""
         self._slots = slots
         self._held: dict[str, int] = {}
         self._needed: dict[str, int] = {}
@@ -48,14 +46,12 @@ class SlotBudget:
             return True
 
     def has_room(self, query_id: str) -> bool:
-        """Whether there is room for what a query has asked for before."""
         there = self._there()
         with self._lock:
             wanted = self._needed.get(query_id)
             return wanted is not None and wanted <= there - sum(self._held.values())
 
     def release(self, query_id: str) -> None:
-        """The query has ended: others may have its slots."""
         with self._lock:
             self._held.pop(query_id, None)
 
@@ -73,7 +69,6 @@ class SlotBudget:
 
     @property
     def free(self) -> int:
-        """How many slots of Spark's are nobody's now."""
         there = self._there()
         with self._lock:
             return there - sum(self._held.values())
@@ -87,7 +82,7 @@ class Capacity:
     """One engine's; may be used from any thread."""
 
     def __init__(self, sizes: Sizes, slots: Callable[[], int], *, elsewhere: bool = False) -> None:
-        """`slots` tells how many there are now: `elsewhere`, one for each core of executors."""
+        """`slots` returns the current number; `elsewhere`: one per executor core."""
         self._sizes = sizes
         self._slots = slots
         self._elsewhere = elsewhere
@@ -101,7 +96,7 @@ class Capacity:
         return max(1, int(most / self._divisor(query_id or "")))
 
     def shrink(self, query_id: str) -> None:
-        """A query has not had the memory for its batch: the next ones are to be smaller."""
+        """Reduces a query's batches after an out-of-memory error."""
         self._divided[query_id] = self._divisor(query_id) * SHRINKS, time.monotonic()
 
     def _divisor(self, query_id: str) -> float:
@@ -109,7 +104,7 @@ class Capacity:
         return max(1.0, divisor / 2 ** ((time.monotonic() - since) / GROW_SECONDS))
 
     def forget(self, query_id: str) -> None:
-        """The query is no more, or is another one: what it was too large for says nothing now."""
+        """The query was dropped or replaced, so its failures are irrelevant."""
         self._divided.pop(query_id, None)
 
     def shuffle_partitions(
@@ -133,11 +128,9 @@ class Capacity:
         return self._budget.acquire(query_id, slots)
 
     def has_room(self, query_id: str) -> bool:
-        """Whether there is room for what a query has asked for before."""
         return self._budget.has_room(query_id)
 
     def release(self, query_id: str) -> None:
-        """The query has ended."""
         self._budget.release(query_id)
 
     @property

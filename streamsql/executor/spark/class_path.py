@@ -1,6 +1,4 @@
-"""What Spark's JVM is started with: Java, the jars of its class path, and the archive of their
-classes.
-"""
+"""Command line of Spark's JVM: Java, class path, and class archive."""
 
 from __future__ import annotations
 
@@ -21,12 +19,12 @@ half of the time that a session takes to start."""
 
 
 def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
-    """What Spark's JVM is started with, besides the jars of PySpark."""
+    """Options of Spark's JVM in addition to PySpark's jars."""
     return find_java(), [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
 
 
 def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[str]]:
-    """What Spark's JVM is started with."""
+    """Java and class path of Spark's JVM."""
     java, jars = java_and_jars(progress)
     return java, class_path_of(jars)
 

@@ -25,9 +25,9 @@ _IN_PROCESS_SHUFFLE = "io.streamsql.shuffle.InProcessShuffle"
 """Hands on the rows of real-time queries within the driver's JVM."""
 _PLUGINS = "spark.plugins"
 _EXECUTOR_COUNTS = "io.streamsql.monitoring.ExecutorCounts"
-"""Tells the driver what executors count."""
+"""Reports executor counters to the driver."""
 _SCALA = "2.13"
-"""Of PySpark's jars; told, or Spark looks for the folders of a build."""
+"""Of PySpark's jars; set explicitly, because Spark otherwise searches build folders."""
 _THREADS = re.compile(r"local\[(\d+)(?:,\s*\d+)?\]")
 _SIMULATED = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
@@ -67,11 +67,11 @@ _INSTEAD = {
 
 
 def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str, str]:
-    """Settings of Spark's that a user gives, besides the engine's `own`. ConfigError for those, and
-    UnsupportedError for what queries in real time do not survive."""
+    """Spark settings of the user in addition to the engine's `own`. ConfigError for the engine's
+    settings, and UnsupportedError for those incompatible with real-time queries."""
     for name, value in given.items():
         if not name.startswith("spark."):
-            raise ConfigError(f"{name} is no setting of Spark's", hint="They begin with spark.")
+            raise ConfigError(f"{name} is not a Spark setting", hint="They begin with spark.")
         if name in _REFUSED and value.strip().lower() == "true":
             reason, hint = _REFUSED[name]
             raise UnsupportedError(f"{name} cannot be switched on: {reason}", hint=hint)
@@ -85,7 +85,7 @@ def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str,
 
 
 def live_slots(spark: SparkSession) -> int:
-    """How many tasks can run at a time in the executors that there are now."""
+    """Concurrent tasks of the current executors."""
     context = cast(Any, spark.sparkContext)._jsc.sc()
     profile = context.resourceProfileManager().defaultResourceProfile()
     return int(context.maxNumConcurrentTasks(profile))
@@ -103,7 +103,6 @@ def task_slots(master: str) -> int | None:
 
 
 def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mapping[str, str]:
-    """Spark's settings for the master, besides those that are always the same."""
     settings: dict[str, str] = {}
     if is_this_machine(master):
         settings |= {
@@ -131,7 +130,7 @@ def merged(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
 
 
 def cluster_environment(master: str, scratch: Path) -> Mapping[str, str]:
-    """The environment of the driver's JVM, whose workers on this machine inherit it."""
+    """Environment of the driver's JVM, inherited by local workers."""
     if not is_this_machine(master):
         return {}
     return {

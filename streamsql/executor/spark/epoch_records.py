@@ -18,9 +18,8 @@ _BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 def write_records(
     spark: SparkSession, connection: Mapping[str, str], topic: str, records: Sequence[NewRecord]
 ) -> dict[int, int]:
-    """Write records in their order and wait until Kafka has them; by partition, the offset after
-    the last. `connection` is as Java's client has it. ExternalError where Kafka fails.
-    """
+    """Writes records in order and waits for Kafka; returns the next offset by partition.
+    `connection` has the names of Java's client. ExternalError if Kafka fails."""
     try:
         producer = java_producer(spark, connection)
         try:
@@ -34,7 +33,6 @@ def write_records(
 
 
 def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
-    """A KafkaProducer of bytes."""
     jvm = cast(Any, spark)._jvm
     serializers = {f"{side}.serializer": _BYTES for side in ("key", "value")}
     told = java_map(jvm, {**settings, **serializers})
@@ -42,7 +40,6 @@ def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
 
 
 def java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:
-    """A ProducerRecord."""
     jvm = cast(Any, spark)._jvm
     clients = jvm.org.apache.kafka.clients.producer
     headers = jvm.java.util.ArrayList()

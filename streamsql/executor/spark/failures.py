@@ -1,4 +1,4 @@
-"""What calls into the JVM raise, for those who expect its end or Spark's refusal."""
+"""Exceptions of calls into the JVM, for callers that expect its exit or an error of Spark."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from pyspark.errors import PySparkException
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
 
 JVM_FAILURES = (Py4JError, OSError)
-"""Of a call that fails, or whose JVM is no more (then the connection to it breaks)."""
+"""Errors of a call, or of a JVM that has exited (the connection breaks)."""
 
 SPARK_FAILURES = (PySparkException, *JVM_FAILURES)
-"""The same of calls through PySpark, which turns some of Spark's errors into its own."""
+"""The same for calls through PySpark, which converts some of Spark's errors."""
 
 
 def rejected(error: Exception) -> StreamSQLError:
-    """What it means that a plan could not be handed to Spark: ours is the fault if Spark is there
-    to reject it."""
+    """The error of a rejected plan: an internal error if Spark is running."""
     if isinstance(error, (OSError, Py4JNetworkError)):
         return ExternalError("Spark does not answer", retryable=True, detail=str(error))
     return InternalError("Spark rejects the plan of the query", detail=str(error))

@@ -55,7 +55,7 @@ MODULE_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
 )
-"""What Spark's launcher passes to every Java (`JavaModuleOptions`)."""
+"""Options that Spark's launcher passes to every Java (`JavaModuleOptions`)."""
 
 _START_TIMEOUT = 120.0
 _environment = threading.Lock()
@@ -70,7 +70,6 @@ class JvmCommand:
     class_path: Sequence[str]
 
     def arguments(self) -> list[str]:
-        """The command line, from the program on."""
         path = os.pathsep.join(self.class_path)
         return [
             str(self.java.program),
@@ -88,10 +87,8 @@ def start_jvm(
     environment: Mapping[str, str],
     launched: Callable[[subprocess.Popen[bytes]], None],
 ) -> JavaGateway:
-    """The gateway to a new JVM; ExternalError with the end of its output if it fails.
-
-    `launched` is told of the process before the wait for it begins.
-    """
+    """The gateway to a new JVM; ExternalError with the end of its output on failure. `launched` is
+    called with the process before waiting."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="streamsql-") as folder, log_file.open("wb") as log:
         info = Path(folder) / "connection"
@@ -145,13 +142,11 @@ def _connect(port: int, secret: str) -> JavaGateway:
 
 
 def jvm_environment(local_dir: Path) -> dict[str, str]:
-    """The environment of the JVM: this process's, with Spark's settings of other installations
-    left out and its scratch folder set.
-
-    RocksDB's memory comes from malloc. By default glibc has eight pools of it a processor, which a
-    JVM of many threads goes through in turn, and each keeps what was freed: with 512 MB of heap a
-    join over millions of rows took 2.7 GB on 2 processors, with a pool each 1.7.
-    """
+    """The environment of the JVM: this process's, without Spark settings of other installations,
+    and with its scratch folder. RocksDB's memory comes from malloc. By default glibc has eight
+    arenas per processor, which a JVM with many threads uses in turn, and each retains freed memory:
+    with a heap of 512 MB, a join over millions of rows used 2.7 GB on 2 processors, and 1.7 GB with
+    one arena per processor."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return {
         "MALLOC_ARENA_MAX": str(max(2, os.cpu_count() or 1)),

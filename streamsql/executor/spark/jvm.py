@@ -48,13 +48,10 @@ BoundedKind = Literal[
 
 @dataclass(frozen=True)
 class SideFormat:
-    """How one side (key or value) of a topic's records is written.
-
-    `name` is JSON, DELIMITED, KAFKA or NONE; `schema` holds the side's columns, a TIME column being
-    a bigint whose field has the metadata {"sql": "TIME"}. Properties: `delimiter` (one character),
-    `wrap` ("true" or "false", JSON with one column), for keys `window` ("time" or "session") and
-    `window.size` (ms).
-    """
+    """Encoding of one side (key or value) of a topic's records. `name` is JSON, DELIMITED, KAFKA or
+    NONE; `schema` has the side's columns, where a TIME column is a bigint with the metadata {"sql":
+    "TIME"}. Properties: `delimiter` (one character), `wrap` ("true" or "false", JSON with one
+    column), for keys `window` ("time" or "session") and `window.size` (ms)."""
 
     name: str
     schema: StructType
@@ -105,7 +102,6 @@ class Jvm:
         producer_settings: Mapping[str, str],
         include_rows: bool = False,
     ) -> ProcessingLog:
-        """A log that writes JSON records to `topic`, without the failing rows unless asked."""
         settings = self._map(producer_settings)
         return ProcessingLog(
             self._io.monitoring.ProcessingLog(query_id, topic, settings, include_rows)
@@ -120,11 +116,9 @@ class Jvm:
         source: Sequence[str] = KAFKA_COLUMNS,
     ) -> Column:
         """A Kafka source's row as a struct: key columns, value columns, window bounds, NULL_VALUE.
-
-        Reads the columns that `source` names, in the order of KAFKA_COLUMNS. Null stands for a
-        record that was reported to `log` because it cannot be read: filter it out. Without a log
-        such a record fails the query.
-        """
+        Reads the columns that `source` names, in the order of KAFKA_COLUMNS. Null represents an
+        unreadable record, which was reported to `log`: filter it out. Without a log, such a record
+        fails the query."""
         decoder = self.decoder(key, value, log, step)
         columns = [_java(F.col(name)) for name in source]
         return _column(self._io.expressions.Expressions.decode(*columns, decoder))
@@ -139,9 +133,8 @@ class Jvm:
         table: bool,
         stops_at_truncate: bool,
     ) -> Column:
-        """A Kafka source's row as an array of structs like those of `decode`, one for each row that
-        its record tells of: none for one that cannot be read. The query may fail where a table was
-        truncated."""
+        """A Kafka source's row as an array of structs like those of `decode`, one per row of its
+        record: none for an unreadable record. The query may fail at a truncation of the table."""
         try:
             name, properties, values = self._side(value)
             decoder = self._io.connector.ChangeDecoder.of(
@@ -206,7 +199,7 @@ class Jvm:
         return _column(java)
 
     def count_distinct(self, value: Column) -> Column:
-        """An aggregate: how many different values there are but for null, exactly (BIGINT)."""
+        """Exact number of distinct values that are not null (BIGINT)."""
         return _column(self._io.functions.DistinctCount.of(_java(value)))
 
     def pack(self, struct: Column, schema: StructType) -> Column:
@@ -214,7 +207,7 @@ class Jvm:
         return _column(self._io.expressions.Expressions.pack(_java(struct), schema.json()))
 
     def unpack(self, packed: Column, schema: StructType) -> Column:
-        """What `pack` has packed; null for null."""
+        """The inverse of `pack`; null for null."""
         return _column(self._io.expressions.Expressions.unpack(_java(packed), schema.json()))
 
     def stream_time(self, time: Column) -> Column:
@@ -222,7 +215,7 @@ class Jvm:
         return _column(self._io.expressions.Expressions.streamTime(_java(time)))
 
     def clock(self) -> Column:
-        """What the clock shows (BIGINT ms) when a row is processed: for each row anew."""
+        """Current time (BIGINT ms), evaluated per row."""
         return _column(self._io.expressions.Expressions.clock())
 
     def late(self, time: Column, stream_time: Column, log: ProcessingLog, step: str) -> Column:
@@ -243,9 +236,8 @@ class Jvm:
         log: ProcessingLog,
         step: str,
     ) -> Column:
-        """Whether a row meets a constraint; one that does not is counted for it, and besides, as
-        `on_violation` says, in the log, or fails the query. Null `satisfied`: not met, and in the
-        log already."""
+        """Whether a row satisfies a constraint. A violation is counted and, as `on_violation` says,
+        logged, or fails the query. Null `satisfied`: violated and already logged."""
         check = self._io.expressions.ConstraintCheck.of(
             constraint, message, on_violation.name, log.java, step
         )
@@ -262,8 +254,8 @@ class Jvm:
         log: ProcessingLog,
         step: str,
     ) -> Column:
-        """What a look-up table (io.streamsql.lookups.LookupTable says what of it is to be said) has
-        for a struct of its `keys` first columns, as a struct of its schema; null for nothing."""
+        """Row of a lookup table (defined by io.streamsql.lookups.LookupTable) for a struct of its
+        `keys` first columns, as a struct of its schema; null without a row."""
         files = self._jvm.java.util.ArrayList()
         for jar in jars:
             files.add(jar)
@@ -281,8 +273,8 @@ class Jvm:
         return self._io.operators.aggregates.AggregateBuffers.of(cast(Any, totals)._jdf)
 
     def join_condition(self, met: DataFrame, left: int, right: int) -> Any:
-        """The Java object that asks two packed rows, of so many columns, whether they meet: a frame
-        of the columns of both tells how (JoinCondition)."""
+        """The Java object that evaluates the condition on two packed rows, with that number of
+        columns (JoinCondition)."""
         return self._io.operators.joins.JoinCondition.of(cast(Any, met)._jdf, left, right)
 
     def totals(self, buffers: list[Any], variables: str) -> Any:
@@ -290,12 +282,12 @@ class Jvm:
         return self._io.operators.patterns.Totals(buffers, variables)
 
     def match_conditions(self, met: DataFrame, *arguments: Any) -> Any:
-        """The Java object that tells which rows are of a variable (MatchConditions): a frame of
-        structs tells how."""
+        """The Java object that assigns rows to variables (MatchConditions), by a frame of
+        structs."""
         return self._io.operators.patterns.MatchConditions.of(cast(Any, met)._jdf, *arguments)
 
     def match_results(self, *arguments: Any) -> Any:
-        """The Java object that tells what a match is: MatchResults."""
+        """The Java object that computes the results of a match: MatchResults."""
         return self._io.operators.patterns.MatchResults(*arguments)
 
     def keyed(
@@ -350,11 +342,11 @@ class Jvm:
         return writer
 
     def rehearse(self, query: StreamingQuery) -> None:
-        """Have the JVM compile, in the background, what runs between the query's batches."""
+        """Compiles in the background the code that runs between the query's batches."""
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
     def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
-        """Have a query in real time commit what it has read, and read no more; whether it has."""
+        """Makes a real-time query commit its records and stop reading; returns whether it did."""
         java = cast(Any, query)._jsq
         finished = bool(self._io.source.QueryInputs.finish(java, milliseconds))
         if finished:

@@ -1,4 +1,4 @@
-"""How a JVM has ended: whether somebody has killed it, or it died of what it did."""
+"""How a JVM has ended: killed by a signal, or crashed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS = Path("/proc/vmstat")
 
 
 class JvmEnds:
-    """Of one runtime, whose JVMs run one after the other; for any thread."""
+    """Of one runtime, whose JVMs run one after the other; thread-safe."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -23,13 +23,12 @@ class JvmEnds:
         self._was_killed = False
 
     def begun(self, process: subprocess.Popen[bytes]) -> None:
-        """The next one runs."""
         self._note()
         self._process, self._out_of_memory = process, processes_out_of_memory()
 
     def was_killed(self) -> bool:
-        """Whether the last one that has ended was killed by somebody, and not by the kernel for a
-        lack of memory, which has to be known. One that is about to end is waited for."""
+        """Whether the last JVM was killed by a signal that certainly did not come from the kernel's
+        OOM killer. Waits for a JVM that is exiting."""
         process = self._process
         if process is not None:
             await_condition(lambda: process.poll() is not None, DYING_SECONDS)

@@ -1,4 +1,4 @@
-"""What Spark's JVM logs, and where: the configuration of its Log4j."""
+"""Logging of Spark's JVM: its Log4j configuration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ appender.file.strategy.max = 3
 
 
 def configured_log(file: Path) -> Path:
-    """A configuration by which this file is written to, beside it."""
+    """A copy of this logging configuration that writes to a file next to it."""
     configuration = file.with_name("log4j2.properties")
     configuration.parent.mkdir(parents=True, exist_ok=True)
     configuration.write_text(_LOG4J.format(file=file, timers=_TIMERS), encoding="utf-8")

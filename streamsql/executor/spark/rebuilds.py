@@ -1,5 +1,4 @@
-"""What the JVM does for queries that get another checkpoint: how far they read while it is built,
-what tables are told, what becomes of state."""
+"""The JVM's part of rebuilds: progress, corrections of tables, state migration."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from streamsql.executor.spark.java_maps import java_map
 
 
 def read_until(spark: SparkSession, query_id: str, offsets: str | None) -> None:
-    """Have the micro-batches of a query read no further than these offsets, Spark's JSON, be it
-    running already; None: they read all there is."""
+    """Limits the micro-batches of a query, also of a running one, to these offsets in Spark's JSON;
+    None: unlimited."""
     until = cast(Any, spark)._jvm.io.streamsql.source.ReadUntil
     if offsets is None:
         until.clear(query_id)
@@ -43,7 +42,7 @@ def newest_records(
 
 
 class HeldTable:
-    """A table that is small enough, in the JVM's memory, and what is wanted of it: see
+    """A small table in the JVM's memory with its desired rows: see
     io.streamsql.delivery.HeldTable."""
 
     def __init__(
@@ -53,8 +52,8 @@ class HeldTable:
         topics: Sequence[str],
         ends: Sequence[Mapping[int, int]],
     ) -> None:
-        """The rows that a comparison has found: key, value, time in ms, headers, and value and time
-        that are there. Of the topics, that of the wanted rows is the first."""
+        """The rows of a comparison: key, value, time in ms, headers, and existing value and time.
+        The first topic is that of the desired rows."""
         self._jvm = jvm = cast(Any, rows.sparkSession)._jvm
         settings, names, read = (jvm.java.util.ArrayList() for _ in range(3))
         for each, topic, offsets in zip(consumer_settings, topics, ends, strict=True):
@@ -85,11 +84,10 @@ def write_corrections(
 
 
 class GroupLayout:
-    """What Spark keeps of the groups of a query, as a batch of it was planned: see
-    io.streamsql.state.GroupLayout."""
+    """Spark's layout of a query's groups in a planned batch: see io.streamsql.state.GroupLayout."""
 
     def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
-        """ValueError for a query, which may have ended, whose state is something else."""
+        """ValueError for a query whose state is of another kind, for example an ended one."""
         layouts = cast(Any, spark)._jvm.io.streamsql.state.GroupLayout
         try:
             self.java = layouts.of(cast(Any, query)._jsq)
@@ -111,13 +109,12 @@ class GroupStores:
     """Of the batch, in the offset log."""
     version: int
     ids: Sequence[str]
-    """What was committed, by partitions."""
+    """Committed ids by partition."""
     layout: GroupLayout
 
 
 def rewrite_groups(spark: SparkSession, old: GroupStores, new: GroupStores) -> list[str]:
-    """Have the new stores, which are empty, hold what the old ones do: the ids of what is committed
-    then, by partitions."""
+    """Fills the new, empty stores from the old ones; returns the commit ids by partition."""
     session, package = cast(Any, spark)._jsparkSession, cast(Any, spark)._jvm.io.streamsql.state
     both = []
     for stores in (old, new):
@@ -134,5 +131,5 @@ def rewrite_groups(spark: SparkSession, old: GroupStores, new: GroupStores) -> l
 
 
 def repartition(spark: SparkSession, checkpoint: str, number: int) -> None:
-    """Have the state in a checkpoint fall into so many parts; a batch more says so."""
+    """Repartitions the state in a checkpoint, which adds a batch."""
     cast(Any, spark)._streamingCheckpointManager.repartition(checkpoint, number)

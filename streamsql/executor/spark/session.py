@@ -58,7 +58,7 @@ SETTINGS: dict[str, str] = {
     # MAP(..) with a key twice keeps the last one; by default it would end the query.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
-    # The master's threads are for queries that wait; what is computed at once has fewer.
+    # The master's threads are for continuous queries; batch work gets fewer.
     "spark.default.parallelism": "64",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -76,10 +76,10 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.statefulOperator.allowMultiple": "false",
     # A worker waits so long for a query to stop; one that takes longer is looked at again.
     "spark.sql.streaming.stopTimeout": "10000",
-    # What the classes of one query take, times the queries that an engine may have: a class that is
-    # forgotten is compiled again while records wait.
+    # Classes of one query, times the queries of an engine: an evicted class is compiled again while
+    # records wait.
     "spark.sql.codegen.cache.maxEntries": "2000",
-    # Nobody reads the plan that is printed for Spark's UI before every batch: the shortest will do.
+    # The plan printed for Spark's UI before every batch is unused: use the shortest.
     "spark.sql.ui.explainMode": "simple",
     # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
     "spark.sql.streaming.pollingDelay": "50ms",
@@ -89,10 +89,10 @@ SETTINGS: dict[str, str] = {
     # Hadoop's own start some 60 processes for one commit of one query, and sync nothing.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.streamsql.files.LocalFiles",
     "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
-    # Parts of ours at Spark's state operators, which checks what runs in Real-Time Mode itself.
+    # Registers our state operators with Spark's check of Real-Time Mode.
     "spark.sql.extensions": "io.streamsql.state.StateOperators",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # A task that fails once fails again: the query is started anew from its checkpoint.
+    # A failed task would fail again: the query restarts from its checkpoint.
     "spark.task.maxFailures": "1",
     # A task that runs out of memory ends its query, not all: see io.streamsql's FatalErrors.
     "spark.executor.killOnFatalError.depth": "0",
@@ -115,7 +115,7 @@ LONG_RUNNING = (
     # saves. What each record passes is called as often within a second.
     *OPTIMIZED_LATE,
 )
-"""What a JVM is tuned for that runs queries for long."""
+"""JVM options for long-running queries."""
 
 
 class SparkRuntime:
@@ -133,9 +133,9 @@ class SparkRuntime:
         further_jars: Sequence[Group] = (),
         tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
-        """`further_jars` are groups of jars besides those that are always needed; `tuning` are
-        further options of the JVM. `archive_to` is for class_archive.py: where the JVM
-        leaves its classes when it ends."""
+        """`further_jars` are jar groups in addition to the required ones; `tuning` are further
+        options of the JVM. `archive_to` is for class_archive.py: where the JVM writes its classes
+        on exit."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
@@ -155,12 +155,11 @@ class SparkRuntime:
 
     @property
     def session(self) -> SparkSession:
-        """The session, begun anew if its JVM has died."""
+        """The session, restarted if its JVM has exited."""
         return self.start()
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a session, and its JVM lives."""
         process = self._process
         return self._session is not None and process is not None and process.poll() is None
 
@@ -177,7 +176,6 @@ class SparkRuntime:
 
     @property
     def log_file(self) -> Path:
-        """What the JVM writes."""
         return self._data_dir / "logs" / "spark.log"
 
     def start(self) -> SparkSession:
@@ -187,7 +185,7 @@ class SparkRuntime:
             if (session := self.current) is not None:
                 return session
             if self._closed:
-                # What a thread that comes late would start, nobody would end.
+                # A thread that arrives late could start something that is never stopped.
                 raise ExternalError("Spark has been stopped")
             self.stop()
             _claim(self)
@@ -218,7 +216,7 @@ class SparkRuntime:
             process.kill()
 
     def close(self) -> None:
-        """Stop for good: whoever asks for the session from now on gets an ExternalError."""
+        """Stops permanently: later calls of the session raise an ExternalError."""
         with self._lock:
             self._closed = True
             self.stop()
@@ -231,7 +229,7 @@ class SparkRuntime:
             if session is not None and process is not None and process.poll() is None:
                 _stop_session(session)
             if process is not None:
-                # Only its own: by now, another runtime may have the process's one Spark.
+                # Only its own: the process's single Spark may belong to another runtime by now.
                 _forget_gateway()
                 _end_process(process, STOP_SECONDS if self._archive_to is None else 120)
             if self._scratch is not None:
@@ -266,7 +264,8 @@ class SparkRuntime:
         # Workers run the Python that runs us, not the one that PATH finds first.
         session.sparkContext.pythonExec = sys.executable
         if not is_local(self._master):
-            # Else the first queries find no task slots. Who has none is told by each query.
+            # Otherwise the first queries find no task slots. Each query reports a lack of slots
+            # itself.
             await_condition(lambda: live_slots(session) > 0, EXECUTOR_SECONDS)
         return session
 
@@ -300,7 +299,7 @@ _QUALIFIED = (
     "io.streamsql.expressions.Expressions",
     "io.streamsql.expressions.ErrorGuard",
 )
-"""What is asked for most while a query is lowered."""
+"""The most frequent calls during lowering."""
 
 
 def _remember_classes(session: SparkSession) -> None:

@@ -12,21 +12,21 @@ from streamsql.executor.spark.failures import SPARK_FAILURES
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass": "io.streamsql.files.CheckpointFiles",
-    # The store and its client have checksums of their own; a file beside each file is a request
-    # more, and not written in one step with it.
+    # The store and its client have their own checksums; a checksum file would be a further request,
+    # and not atomic.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
-"""Of a Spark whose checkpoints are in a store."""
+"""Settings of Spark with checkpoints in a store."""
 
 DEFAULTS: Mapping[str, str] = {
-    # What else there is takes jars that are not among ours.
+    # Other implementations require further jars.
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
     "spark.hadoop.fs.s3a.audit.enabled": "false",
-    # What is uploaded waits among the JVM's own temporary files, not in one folder for all of them.
+    # Uploads are buffered in the JVM's temporary files, not in a shared folder.
     "spark.hadoop.fs.s3a.buffer.dir": "${java.io.tmpdir}/s3a",
-    # A folder is there as long as a file is: nobody has to look after what is above it.
+    # A folder exists while it contains a file: parent folders need no markers.
     "spark.hadoop.fs.s3a.performance.flags": "create,delete,mkdir",
-    # A store that is away is to be told soon; the query waits for it, and tries again.
+    # An unavailable store is reported soon; the query waits and retries.
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
     "spark.hadoop.fs.s3a.retry.limit": "3",
 }
@@ -42,16 +42,15 @@ class SparkStoreFiles:
         self._java = java._jvm.io.streamsql.files.StoreFiles(java._jsparkSession)
 
     def read(self, url: str) -> bytes | None:
-        """What is in a file; None: there is none."""
+        """Content of a file; None if it does not exist."""
         found = self._asked(url, lambda: self._java.read(url))
         return None if found is None else bytes(found)
 
     def write(self, url: str, content: bytes) -> None:
-        """Have a file hold this, whole or not at all."""
+        """Writes a file atomically."""
         self._asked(url, lambda: self._java.write(url, content))
 
     def names(self, url: str) -> list[str]:
-        """Of the files and folders in a folder."""
         return [str(name) for name in self._asked(url, lambda: self._java.names(url))]
 
     def exists(self, url: str) -> bool:
@@ -59,11 +58,9 @@ class SparkStoreFiles:
         return bool(self._asked(url, lambda: self._java.exists(url)))
 
     def delete(self, url: str) -> None:
-        """A file, or a folder with all in it."""
         self._asked(url, lambda: self._java.delete(url))
 
     def copy(self, url: str, to: str) -> None:
-        """A file, or all that is in a folder."""
         self._asked(url, lambda: self._java.copy(url, to))
 
     def _asked(self, url: str, ask: Callable[[], Any]) -> Any:

@@ -16,10 +16,10 @@ _OPEN_MILLIS = "60000"
 
 
 class TransactionalWriter:
-    """One producer, whose id nobody else writes under from its making on; of one thread."""
+    """One producer with a transactional id, which fences all others; not thread-safe."""
 
     def __init__(self, spark: SparkSession, connection: Mapping[str, str], id: str) -> None:
-        """`connection` is as Java's client has it. ExternalError where Kafka fails."""
+        """`connection` has the names of Java's client. ExternalError if Kafka fails."""
         self._spark = spark
         settings = {"transactional.id": id, "transaction.timeout.ms": _OPEN_MILLIS}
         try:

@@ -12,7 +12,7 @@ from streamsql.schema import Column
 from streamsql.types import SQLType
 
 SQL_TYPE_KEY = "sql_type"
-"""The metadata of a field whose SQL type Spark's can't tell: {"sql_type": "TIME"}."""
+"""Metadata of a field whose SQL type is ambiguous in Spark: {"sql_type": "TIME"}."""
 
 _PRIMITIVES: dict[object, spark.DataType] = {
     types.BOOLEAN.this: spark.BooleanType(),
@@ -43,7 +43,6 @@ _SQL: dict[type[spark.DataType], SQLType] = {
 
 
 def spark_type(sql_type: SQLType) -> spark.DataType:
-    """The Spark type that holds values of a SQL type."""
     if types.is_decimal(sql_type):
         return spark.DecimalType(*types.precision_scale(sql_type))
     if types.is_array(sql_type):

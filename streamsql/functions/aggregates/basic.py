@@ -1,8 +1,6 @@
-"""Aggregate functions: one value from the rows of a group. Each says what it does with nulls.
-
-`call.order` sorts rows by their arrival; Spark itself promises no order within a group. A function
-with undo=True heeds `call.sign`, by which rows of a table are taken back.
-"""
+"""Aggregate functions: one value from the rows of a group, each with its own rule for nulls.
+`call.order` sorts rows by arrival, because Spark guarantees no order within a group. Functions with
+undo=True use `call.sign`, by which rows of a table are retracted."""
 
 from __future__ import annotations
 
@@ -34,7 +32,6 @@ def _signed_count(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColum
 
 
 def _signed_sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """As a DOUBLE."""
     return F.coalesce(F.sum(value.cast("double") * call.sign), F.lit(0.0))
 
 
@@ -102,7 +99,7 @@ def _collect_list(
 
 
 def _if_met(F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn) -> SparkColumn:
-    """The value with its sign; null, which is none, for a row that does not meet the condition."""
+    """The value with its sign; null for a row that does not meet the condition."""
     entry = _with_sign(F, call, value)
     return F.when(met[0], entry) if met else entry
 
@@ -132,7 +129,7 @@ def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 def _the_only_one(
     F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn
 ) -> SparkColumn:
-    # Of a stream two values are enough to know that there is not only one.
+    # For a stream, two values prove that the values differ.
     limit = 2 if call.sign is None else UNLIMITED
     plain = comparable(F, value, call.result)
     found = call.bounded("COUNTED", _if_met(F, call, plain, *met), limit, False)
@@ -203,7 +200,7 @@ _OTHERS = tuple(
 AGGREGATES = (
     aggregate(
         "COUNT",
-        "How many rows there are, or with an argument, how many have a value for it.",
+        "The number of rows, or with an argument, the number of values that are not null.",
         overload("-> BIGINT", lambda F, call: _count(F, call, F.lit(1))),
         overload("column T -> BIGINT", _count),
         undo=True,
@@ -211,43 +208,43 @@ AGGREGATES = (
     ),
     aggregate(
         "SUM",
-        "The sum of the values; nulls are skipped, and of none it is 0.",
+        "The sum of the values; nulls are skipped. Without values it is 0.",
         each("column {} -> {}", _NUMERIC, _sum),
         undo=True,
         example=("SUM(x) of 1, NULL, 2", "3"),
     ),
     aggregate(
         "AVG",
-        "The mean of the values; nulls are skipped, and of none it is 0.0.",
+        "The mean of the values; nulls are skipped. Without values it is 0.0.",
         each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average),
         undo=True,
         example=("AVG(x) of 1, NULL, 2", "1.5"),
     ),
     aggregate(
         "SUM_LIST",
-        "The sum of all elements of the arrays; nulls are skipped, and of none it is 0.",
+        "The sum of all elements of the arrays; nulls are skipped. Without elements it is 0.",
         each("column ARRAY<{}> -> {}", "INT BIGINT DOUBLE", _sum_list),
         undo=True,
         example=("SUM_LIST(x) of ARRAY[1, NULL], ARRAY[2, 3]", "6"),
     ),
     aggregate(
         "STDDEV_SAMPLE",
-        "The standard deviation of a sample; nulls are skipped, and of fewer than two it is 0.0.",
+        "The sample standard deviation; nulls are skipped. Of fewer than two values it is 0.0.",
         overload("column DOUBLE -> DOUBLE", lambda F, call, x: F.sqrt(_variance(F, call, x))),
         undo=True,
         example=("STDDEV_SAMPLE(x) of 1, 5, NULL, 3", "2.0"),
     ),
     aggregate(
         "STDDEV_SAMP",
-        "The variance of a sample, in spite of its name; STDDEV_SAMPLE is its square root.",
+        "The sample variance, despite its name; STDDEV_SAMPLE is its square root.",
         overload("column DOUBLE -> DOUBLE", _variance),
         undo=True,
         example=("STDDEV_SAMP(x) of 1, 5, 3", "4.0"),
     ),
     aggregate(
         "CORRELATION",
-        "Pearson's correlation of two columns; rows with a null are skipped, and of fewer than two "
-        "it is NaN.",
+        "Pearson's correlation of two columns; rows with a null are skipped. Of fewer than two "
+        "rows it is NaN.",
         overload("x DOUBLE, y DOUBLE -> DOUBLE", _correlation),
         undo=True,
         example=("CORRELATION(x, 2 * x) of 1, 2, 3", "1.0"),
@@ -266,13 +263,14 @@ AGGREGATES = (
     ),
     aggregate(
         "COUNT_DISTINCT",
-        "How many different values there are, estimated by HyperLogLog; nulls are skipped.",
+        "The number of distinct values, estimated by HyperLogLog; nulls are skipped.",
         overload("column T -> BIGINT", _count_distinct),
         example=("COUNT_DISTINCT(x) of 1, NULL, 2, 1", "2"),
     ),
     aggregate(
         "COLLECT_LIST",
-        "All values in order of arrival, nulls included; with a condition, of rows that meet it.",
+        "All values in order of arrival, including nulls; with a condition, of the rows that meet "
+        "it.",
         overload("column T -> ARRAY<T>", _collect_list),
         overload("column T, where BOOLEAN -> ARRAY<T>", _collect_list),
         undo=True,
@@ -281,8 +279,8 @@ AGGREGATES = (
     ),
     aggregate(
         "COLLECT_SET",
-        "The different values in order of their first arrival; with a condition, of rows that meet "
-        "it.",
+        "The distinct values in order of their first arrival; with a condition, of the rows that "
+        "meet it.",
         overload("column T -> ARRAY<T>", _collect_set),
         overload("column T, where BOOLEAN -> ARRAY<T>", _collect_set),
         filters=True,
@@ -290,7 +288,7 @@ AGGREGATES = (
     ),
     aggregate(
         "HISTOGRAM",
-        "How often each value occurs, of the first 1000 different ones; nulls are skipped.",
+        "The count of each value, for the first 1000 distinct values; nulls are skipped.",
         overload("column STRING -> MAP<STRING, BIGINT>", _histogram),
         undo=True,
         example=("HISTOGRAM(x) of 'a', NULL, 'b', 'a'", "{'a': 2, 'b': 1}"),
@@ -307,7 +305,7 @@ AGGREGATES = (
     ),
     aggregate(
         "TOPK",
-        "The k greatest values, the greatest first; nulls are skipped.",
+        "The k greatest values in descending order; nulls are skipped.",
         each("column {}, const k INT -> ARRAY<{}>", _TOP, _top("TOPK")),
         *(
             each(
@@ -322,27 +320,27 @@ AGGREGATES = (
     ),
     aggregate(
         "TOPKDISTINCT",
-        "The k greatest different values, the greatest first; nulls are skipped.",
+        "The k greatest distinct values in descending order; nulls are skipped.",
         each("column {}, const k INT -> ARRAY<{}>", _ORDERED_D, _top("TOPK_DISTINCT")),
         example=("TOPKDISTINCT(x, 2) of 1, 3, 3, 2", "[3, 2]"),
     ),
     aggregate(
         "LATEST_BY_OFFSET",
-        "The value that arrived last, or the last n of them; nulls are skipped unless told.",
+        "The value that arrived last, or the last n values; nulls are skipped by default.",
         *(overload(text, _by_offset("max_by")) for text in _OFFSET_SIGNATURES),
         *(overload(text, _n_by_offset("LATEST")) for text in _N_OFFSET_SIGNATURES),
         example=("LATEST_BY_OFFSET(x) of 1, 2, NULL", "2"),
     ),
     aggregate(
         "EARLIEST_BY_OFFSET",
-        "The value that arrived first, or the first n of them; nulls are skipped unless told.",
+        "The value that arrived first, or the first n values; nulls are skipped by default.",
         *(overload(text, _by_offset("min_by")) for text in _OFFSET_SIGNATURES),
         *(overload(text, _n_by_offset("EARLIEST")) for text in _N_OFFSET_SIGNATURES),
         example=("EARLIEST_BY_OFFSET(x) of NULL, 1, 2", "1"),
     ),
     aggregate(
         "ANY_VALUE",
-        "One of the values that are not null: the first that arrived.",
+        "The first value that is not null, in order of arrival.",
         overload("column T -> T", _by_offset("min_by")),
         example=("ANY_VALUE(x) of NULL, 1, 2", "1"),
     ),

@@ -45,7 +45,7 @@ def _different(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 
 
 def _all_values(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """All values, not null, each as often as it is there, sorted."""
+    """All values that are not null, with duplicates, sorted."""
     repeated = F.transform(
         _counted(F, call, value), lambda e: F.array_repeat(e["value"], e["count"].cast("int"))
     )
@@ -53,13 +53,12 @@ def _all_values(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 
 
 def _total(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """The sum as a DOUBLE, 0.0 of none."""
     value = value.cast("double")
     return F.coalesce(F.sum(value if call.sign is None else value * call.sign), F.lit(0.0))
 
 
 def _number(F: Any, call: AggregateCall, met: SparkColumn) -> SparkColumn:
-    """How many rows meet a condition."""
+    """The number of rows that meet a condition."""
     return F.coalesce(F.sum(F.when(met, _sign(F, call))), F.lit(0)).cast("bigint")
 
 
@@ -214,28 +213,29 @@ def _like_list(given: tuple[SQLType, ...]) -> SQLType:
 STATISTICS = (
     aggregate(
         "COUNT_DISTINCT_EXACT",
-        "How many different values there are, exactly: COUNT(DISTINCT x). Nulls are skipped.",
+        "The exact number of distinct values: COUNT(DISTINCT x). Nulls are skipped.",
         overload("column T -> BIGINT", _count_distinct),
         undo=True,
         example=("COUNT_DISTINCT_EXACT(x) of 1, NULL, 2, 1", "2"),
     ),
     aggregate(
         "SUM_DISTINCT",
-        "The sum of the different values: SUM(DISTINCT x). Nulls are skipped, and of none it is 0.",
+        "The sum of the distinct values: SUM(DISTINCT x). Nulls are skipped. Without values it is "
+        "0.",
         each("column {} -> {}", _NUMERIC, _sum_distinct),
         undo=True,
         example=("SUM_DISTINCT(x) of 1, NULL, 2, 1", "3"),
     ),
     aggregate(
         "AVG_DISTINCT",
-        "The mean of the different values: AVG(DISTINCT x). Nulls are skipped.",
+        "The mean of the distinct values: AVG(DISTINCT x). Nulls are skipped.",
         overload("column DOUBLE -> DOUBLE", _average_distinct),
         undo=True,
         example=("AVG_DISTINCT(x) of 1, NULL, 2, 1", "1.5"),
     ),
     aggregate(
         "COUNT_IF",
-        "How many rows meet a condition.",
+        "The number of rows that meet a condition.",
         overload("condition BOOLEAN -> BIGINT", _number),
         undo=True,
         example=("COUNT_IF(x > 1) of 1, NULL, 2, 3", "2"),
@@ -243,20 +243,21 @@ STATISTICS = (
     *(
         aggregate(
             name,
-            f"Whether {which} of the values that are not null is true.",
+            f"Whether {which} true; nulls are skipped.",
             overload("condition BOOLEAN -> BOOLEAN", impl),
             undo=True,
             example=(f"{name}(x > 1) of 1, NULL, 2", result),
         )
         for name, which, impl, result in (
-            ("BOOL_AND", "each", _all_true, "FALSE"),
-            ("EVERY", "each", _all_true, "FALSE"),
-            ("BOOL_OR", "one", _any_true, "TRUE"),
+            ("BOOL_AND", "all values are", _all_true, "FALSE"),
+            ("EVERY", "all values are", _all_true, "FALSE"),
+            ("BOOL_OR", "any value is", _any_true, "TRUE"),
         )
     ),
     aggregate(
         "ARRAY_AGG",
-        "All values in order of arrival, nulls included; with a condition, of rows that meet it.",
+        "All values in order of arrival, including nulls; with a condition, of the rows that meet "
+        "it.",
         overload("column T -> ARRAY<T>", _array_agg),
         overload("column T, where BOOLEAN -> ARRAY<T>", _array_agg, returns=_like_list),
         undo=True,
@@ -265,28 +266,28 @@ STATISTICS = (
     ),
     aggregate(
         "STRING_AGG",
-        "The texts in order of arrival, with a separator between them; nulls are skipped.",
+        "The texts joined with a separator in order of arrival; nulls are skipped.",
         overload("column STRING, const separator STRING -> STRING", _string_agg),
         undo=True,
         example=("STRING_AGG(x, ', ') of 'b', NULL, 'a', 'b'", "'b, a, b'"),
     ),
     aggregate(
         "STRING_AGG_DISTINCT",
-        "The different texts in order of their first arrival: STRING_AGG(DISTINCT x, ', ').",
+        "The distinct texts in order of their first arrival: STRING_AGG(DISTINCT x, ', ').",
         overload("column STRING, const separator STRING -> STRING", _string_agg_distinct),
         undo=True,
         example=("STRING_AGG_DISTINCT(x, ', ') of 'b', NULL, 'a', 'b'", "'b, a'"),
     ),
     aggregate(
         "ARG_MAX",
-        "The value of the row with the greatest `by`; of several such rows, of the last one.",
+        "The value of the row with the greatest `by`; the last such row wins.",
         _arg_overloads("max"),
         undo=True,
         example=("ARG_MAX(x || '!', x) of 'a', 'c', NULL, 'b'", "'c!'"),
     ),
     aggregate(
         "ARG_MIN",
-        "The value of the row with the least `by`; of several such rows, of the first one.",
+        "The value of the row with the least `by`; the first such row wins.",
         _arg_overloads("min"),
         undo=True,
         example=("ARG_MIN(x || '!', x) of 'b', 'a', NULL", "'a!'"),
@@ -294,36 +295,54 @@ STATISTICS = (
     *(
         aggregate(
             name,
-            f"The {what}; nulls are skipped, and of fewer than {least} it is null.",
+            f"The {what}; nulls are skipped. {least} it is null.",
             overload("column DOUBLE -> DOUBLE", impl),
             undo=True,
             example=(f"{name}(x) of 1, 5, NULL, 3", result),
         )
         for name, what, least, impl, result in (
-            ("STDDEV", "standard deviation of a sample", "two", _deviation(True), "2.0"),
-            ("STDDEV_POP", "standard deviation", "one", _deviation(False), "1.632993161855452"),
-            ("VARIANCE", "variance of a sample", "two", _variance(True), "4.0"),
-            ("VAR_SAMP", "variance of a sample", "two", _variance(True), "4.0"),
-            ("VAR_POP", "variance", "one", _variance(False), "2.6666666666666665"),
+            (
+                "STDDEV",
+                "sample standard deviation",
+                "Of fewer than two values",
+                _deviation(True),
+                "2.0",
+            ),
+            (
+                "STDDEV_POP",
+                "population standard deviation",
+                "Without values",
+                _deviation(False),
+                "1.632993161855452",
+            ),
+            ("VARIANCE", "sample variance", "Of fewer than two values", _variance(True), "4.0"),
+            ("VAR_SAMP", "sample variance", "Of fewer than two values", _variance(True), "4.0"),
+            (
+                "VAR_POP",
+                "population variance",
+                "Without values",
+                _variance(False),
+                "2.6666666666666665",
+            ),
         )
     ),
     aggregate(
         "MEDIAN",
-        "The value in the middle, exactly: between the two middle ones of an even number.",
+        "The exact median; of an even number of values the mean of the middle two.",
         overload("column DOUBLE -> DOUBLE", _median),
         undo=True,
         example=("MEDIAN(x) of 4, 1, NULL, 2, 10", "3.0"),
     ),
     aggregate(
         "PERCENTILE",
-        "The value that a share of all is not above, exactly; between two values in proportion.",
+        "The exact percentile, interpolated between values.",
         overload("column DOUBLE, const share DOUBLE -> DOUBLE", _percentile, check=_share),
         undo=True,
         example=("PERCENTILE(x, 0.25) of 1, 2, NULL, 3, 4", "1.75"),
     ),
     aggregate(
         "APPROX_PERCENTILE",
-        "A value of about that rank, from a sketch of fixed size; its accuracy is 1/10000, or 1/n.",
+        "The approximate percentile, from a sketch of fixed size; its accuracy is 1/10000, or 1/n.",
         overload("column DOUBLE, const share DOUBLE -> DOUBLE", _approximate, check=_share),
         overload(
             "column DOUBLE, const share DOUBLE, const n INT -> DOUBLE", _approximate, check=_share

@@ -35,7 +35,7 @@ def _now(F: Any) -> SparkColumn:
 
 
 def _java(method: str, result: SQLType) -> Any:
-    """A method of DateTimes that takes the arguments as they are."""
+    """A method of DateTimes with unchanged arguments."""
 
     def impl(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
         del F
@@ -48,7 +48,6 @@ _DATE_TO_TEXT = _java("formatDate", types.STRING)
 
 
 def _parse(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, *zone: SparkColumn) -> Any:
-    """The moment that a text in a pattern means."""
     given = zone[0] if zone else F.lit("UTC")
     return call.java("DateTimes.parseTimestamp", types.TIMESTAMP, text, pattern, given)
 
@@ -83,7 +82,7 @@ def _shift_date(sign: int) -> Any:
 
 
 def _shift_time(sign: int) -> Any:
-    """Goes on behind midnight."""
+    """Wraps around at midnight."""
 
     def impl(F: Any, unit: str, amount: SparkColumn, time: SparkColumn) -> SparkColumn:
         return F.pmod(time + _delta(F, sign, unit, amount), F.lit(_DAY_MS).cast("bigint"))
@@ -120,7 +119,7 @@ def _with_zone(text: str, result: str, impl: Any, safe: Safe | None = None) -> t
 
 
 def _of_millis(impl: Any) -> Any:
-    """The same over ms since the epoch in place of a TIMESTAMP."""
+    """The same for ms since the epoch instead of a TIMESTAMP."""
     return lambda F, call, millis, *rest: impl(F, call, F.timestamp_millis(millis), *rest)
 
 
@@ -130,7 +129,7 @@ _NOT_FORMATTED = "no such time zone or pattern, or it asks for more than the val
 DATETIMES = (
     scalar(
         "UNIX_TIMESTAMP",
-        "Milliseconds since the epoch, of now or of a timestamp.",
+        "Milliseconds since the epoch, of the current time or of a timestamp.",
         _CATEGORY,
         overload("-> BIGINT", _now),
         overload("moment TIMESTAMP -> BIGINT", _millis),
@@ -139,7 +138,7 @@ DATETIMES = (
     ),
     scalar(
         "UNIX_DATE",
-        "Days since the epoch, of today or of a date.",
+        "Days since the epoch, of the current date or of a date.",
         _CATEGORY,
         overload("-> INT", lambda F: F.floor(_now(F) / F.lit(_DAY_MS)).cast("int")),
         overload("date DATE -> INT", lambda F, date: F.unix_date(date)),
@@ -148,21 +147,21 @@ DATETIMES = (
     ),
     scalar(
         "FROM_UNIXTIME",
-        "The timestamp so many milliseconds after the epoch.",
+        "The timestamp of a number of milliseconds since the epoch.",
         _CATEGORY,
         overload("millis BIGINT -> TIMESTAMP", lambda F, millis: F.timestamp_millis(millis)),
         example=("FROM_UNIXTIME(1000)", "1970-01-01T00:00:01.000"),
     ),
     scalar(
         "FROM_DAYS",
-        "The date so many days after the epoch.",
+        "The date of a number of days since the epoch.",
         _CATEGORY,
         overload("days INT -> DATE", lambda F, days: F.date_from_unix_date(days)),
         example=("FROM_DAYS(1)", "1970-01-02"),
     ),
     scalar(
         "PARSE_TIMESTAMP",
-        "The timestamp that a text in a pattern means.",
+        "The timestamp of a text, parsed by a pattern.",
         _CATEGORY,
         _with_zone("text STRING, pattern STRING", "TIMESTAMP", _parse),
         fallible=_NOT_PARSED,
@@ -173,7 +172,7 @@ DATETIMES = (
     ),
     scalar(
         "FORMAT_TIMESTAMP",
-        "The timestamp as text in a pattern.",
+        "The timestamp formatted by a pattern.",
         _CATEGORY,
         _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format, _SAFE_MOMENT),
         fallible=_NOT_FORMATTED,
@@ -181,7 +180,7 @@ DATETIMES = (
     ),
     scalar(
         "PARSE_DATE",
-        "The date that a text in a pattern means.",
+        "The date of a text, parsed by a pattern.",
         _CATEGORY,
         overload(
             "text STRING, pattern STRING -> DATE", _java("parseDate", types.DATE), with_call=True
@@ -191,7 +190,7 @@ DATETIMES = (
     ),
     scalar(
         "FORMAT_DATE",
-        "The date as text in a pattern.",
+        "The date formatted by a pattern.",
         _CATEGORY,
         overload(
             "date DATE, pattern STRING -> STRING",
@@ -204,7 +203,7 @@ DATETIMES = (
     ),
     scalar(
         "PARSE_TIME",
-        "The time of day that a text in a pattern means.",
+        "The time of day of a text, parsed by a pattern.",
         _CATEGORY,
         overload(
             "text STRING, pattern STRING -> TIME", _java("parseTime", types.TIME), with_call=True
@@ -214,7 +213,7 @@ DATETIMES = (
     ),
     scalar(
         "FORMAT_TIME",
-        "The time of day as text in a pattern.",
+        "The time of day formatted by a pattern.",
         _CATEGORY,
         overload(
             "time TIME, pattern STRING -> STRING",
@@ -227,49 +226,49 @@ DATETIMES = (
     ),
     scalar(
         "TIMESTAMPADD",
-        "The timestamp so many units later.",
+        "The timestamp plus an amount of a unit.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, moment TIMESTAMP -> TIMESTAMP", _shift(1)),
         example=("TIMESTAMPADD(HOURS, 2, FROM_UNIXTIME(0))", "1970-01-01T02:00:00.000"),
     ),
     scalar(
         "TIMESTAMPSUB",
-        "The timestamp so many units earlier.",
+        "The timestamp minus an amount of a unit.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, moment TIMESTAMP -> TIMESTAMP", _shift(-1)),
         example=("TIMESTAMPSUB(DAYS, 1, FROM_UNIXTIME(0))", "1969-12-31T00:00:00.000"),
     ),
     scalar(
         "DATEADD",
-        "The date so many units later, in whole days.",
+        "The date plus an amount of a unit, in whole days.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, date DATE -> DATE", _shift_date(1)),
         example=("DATEADD(DAYS, 2, '2024-02-28')", "2024-03-01"),
     ),
     scalar(
         "DATESUB",
-        "The date so many units earlier, in whole days.",
+        "The date minus an amount of a unit, in whole days.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, date DATE -> DATE", _shift_date(-1)),
         example=("DATESUB(DAYS, 1, '2024-03-01')", "2024-02-29"),
     ),
     scalar(
         "TIMEADD",
-        "The time of day so many units later; behind midnight it begins anew.",
+        "The time of day plus an amount of a unit; it wraps around at midnight.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, time TIME -> TIME", _shift_time(1)),
         example=("TIMEADD(HOURS, 3, '22:30')", "01:30:00.000"),
     ),
     scalar(
         "TIMESUB",
-        "The time of day so many units earlier; before midnight it is of the day before.",
+        "The time of day minus an amount of a unit; it wraps around at midnight.",
         _CATEGORY,
         overload("unit INTERVALUNIT, amount INT, time TIME -> TIME", _shift_time(-1)),
         example=("TIMESUB(MINUTES, 45, '00:30')", "23:45:00.000"),
     ),
     scalar(
         "CONVERT_TZ",
-        "The timestamp of one time zone as another zone's clocks show it.",
+        "The timestamp converted from one time zone to another.",
         _CATEGORY,
         overload(
             "moment TIMESTAMP, given STRING, wanted STRING -> TIMESTAMP",
@@ -284,7 +283,7 @@ DATETIMES = (
     ),
     scalar(
         "DATETOSTRING",
-        "Days since the epoch as text in a pattern. FORMAT_DATE is newer.",
+        "Days since the epoch formatted by a pattern. Prefer FORMAT_DATE.",
         _CATEGORY,
         overload(
             "days INT, pattern STRING -> STRING",
@@ -297,7 +296,7 @@ DATETIMES = (
     ),
     scalar(
         "STRINGTODATE",
-        "The days since the epoch of a text in a pattern. PARSE_DATE is newer.",
+        "The days since the epoch of a text, parsed by a pattern. Prefer PARSE_DATE.",
         _CATEGORY,
         overload(
             "text STRING, pattern STRING -> INT",
@@ -309,7 +308,7 @@ DATETIMES = (
     ),
     scalar(
         "STRINGTOTIMESTAMP",
-        "The milliseconds since the epoch of a text in a pattern. PARSE_TIMESTAMP is newer.",
+        "The milliseconds since the epoch of a text, parsed by a pattern. Prefer PARSE_TIMESTAMP.",
         _CATEGORY,
         _with_zone(
             "text STRING, pattern STRING",
@@ -321,7 +320,7 @@ DATETIMES = (
     ),
     scalar(
         "TIMESTAMPTOSTRING",
-        "Milliseconds since the epoch as text in a pattern. FORMAT_TIMESTAMP is newer.",
+        "Milliseconds since the epoch formatted by a pattern. Prefer FORMAT_TIMESTAMP.",
         _CATEGORY,
         _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format), _SAFE_MOMENT),
         fallible=_NOT_FORMATTED,

@@ -39,7 +39,6 @@ _OF_HOURS: dict[str, _Part] = {
 
 
 def _both(names: Any) -> frozenset[str]:
-    """In either number."""
     return frozenset(form for name in names for form in (name, f"{name}S"))
 
 
@@ -124,7 +123,7 @@ def _by_name(
 MOMENTS = (
     scalar(
         "DATE_TRUNC",
-        "The timestamp's beginning of the second, minute, hour, day, week, month, quarter or year.",
+        "The timestamp truncated to the second, minute, hour, day, week, month, quarter or year.",
         _CATEGORY,
         _by_name("unit STRING, moment", "TIMESTAMP", _UNITS, _truncate),
         example=("DATE_TRUNC('hour', FROM_UNIXTIME(4000000))", "1970-01-01T01:00:00.000"),
@@ -145,7 +144,7 @@ MOMENTS = (
     ),
     scalar(
         "ADD_MONTHS",
-        "The same day so many months later, or the last one of a month that is shorter.",
+        "The date plus a number of months; in a shorter month its last day.",
         _CATEGORY,
         overload("moment TIMESTAMP, months INT -> TIMESTAMP", _add_months, with_call=True),
         overload("date DATE, months INT -> DATE", _add_months, with_call=True),

@@ -44,11 +44,11 @@ _PART = re.compile(
 
 
 class _Unknown(Exception):
-    """What of a template is not known."""
+    """An unsupported part of a template."""
 
 
 def java_pattern(template: str) -> str:
-    """The pattern of java.time that means the same; _Unknown, with what is not known."""
+    """The equivalent pattern of java.time; _Unknown for an unsupported part."""
     found, text, place = "", "", 0
     while place < len(template):
         part = _PART.match(template, place)
@@ -118,7 +118,7 @@ def _of_epoch(F: Any, seconds: SparkColumn) -> SparkColumn:
 TEMPLATES = (
     scalar(
         "TO_CHAR",
-        "The timestamp or date as text in a pattern of PostgreSQL.",
+        "The timestamp or date formatted by PostgreSQL's pattern.",
         _CATEGORY,
         *(
             overload(
@@ -137,8 +137,8 @@ TEMPLATES = (
     ),
     scalar(
         "TO_TIMESTAMP",
-        "The timestamp that a text in a pattern of PostgreSQL means, or so many seconds after the "
-        "epoch.",
+        "The timestamp of a text, parsed by PostgreSQL's pattern, or of a number of seconds since "
+        "the epoch.",
         _CATEGORY,
         overload(
             "text STRING, const pattern STRING -> TIMESTAMP",
@@ -158,7 +158,7 @@ TEMPLATES = (
     ),
     scalar(
         "TO_DATE",
-        "The date that a text in a pattern of PostgreSQL means.",
+        "The date of a text, parsed by PostgreSQL's pattern.",
         _CATEGORY,
         overload(
             "text STRING, const pattern STRING -> DATE", _to_date, with_call=True, check=_check

@@ -10,7 +10,7 @@ from streamsql.types import SQLType
 
 
 class AlterationBuilder:
-    """What is altered of the columns of streams and tables."""
+    """Builds ALTER of streams and tables."""
 
     def alter_source(
         self, span: Span, kind: Kind, name: str, *alterations: n.Alteration

@@ -1,4 +1,4 @@
-"""Builds what stands among the columns of CREATE STREAM | TABLE: columns and constraints."""
+"""Builds the elements of CREATE STREAM | TABLE: columns and constraints."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def constraints_alone(given: SourceColumns | None) -> tuple[ConstraintDefinition
         return ()
     if given.columns:
         raise ParseError(
-            "the columns of a query's result are those that it selects",
-            hint="Name them there, by AS; what stands in the brackets are constraints.",
+            "the columns of a query's result come from its SELECT",
+            hint="Name them in the SELECT by AS; the parentheses contain constraints only.",
             span=given.columns[0].span,
         )
     return given.constraints

@@ -1,5 +1,5 @@
-"""What one token of lookahead can't decide: words whose meaning depends on their neighbours, and
-the parenthesis that opens a lambda's parameters."""
+"""Contextual keywords that one token of lookahead cannot resolve, and the parenthesis of a lambda's
+parameters."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _ENDS_A_CLAUSE = frozenset(
     | {"MONTHS", "YEARS"}
     | NON_RESERVED - {"TABLE", "TOPIC"}
 )
-# A word of BY_CONTEXT that is no name any more is an operator or begins a clause.
+# A word of BY_CONTEXT that is not a name is an operator or begins a clause.
 _ENDS_A_VALUE = (_ENDS_A_CLAUSE - BY_CONTEXT - {"STAR"}) | {"END"}
-# Words that are names wherever they can be; word -> what stands before them where more may come.
+# Words that are names wherever possible; word -> preceding token that allows it.
 _NAMES_FIRST: dict[str, frozenset[str]] = {
     "AT": _ENDS_A_VALUE,
     "CONSTRAINT": frozenset({"LPAR", "COMMA"}),
@@ -76,7 +76,7 @@ _NAMES_FIRST: dict[str, frozenset[str]] = {
 
 
 def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
-    """Changes the types of such tokens in place; `cut_off` tells that more is still to come."""
+    """Changes the types of such tokens in place; `cut_off` means that the text is incomplete."""
     for i, token in enumerate(tokens):
         if token.type in FOLLOWED_BY:
             if not _is_keyword(tokens, i, cut_off):
@@ -135,7 +135,7 @@ def _filters(tokens: list[Token], i: int) -> bool:
 
 
 def _extracts(tokens: list[Token], i: int) -> bool:
-    """`extract(a, ..)` is somebody's function."""
+    """`extract(a, ..)` is a call of a user function."""
     return _type(tokens, i + 3) == "FROM"
 
 
@@ -176,12 +176,12 @@ _FITS: dict[str, Callable[[list[Token], int], bool]] = {
 
 
 def _inside_case(tokens: list[Token], i: int) -> bool:
-    """Whether a CASE before the token is still open: names that read END are no words any more."""
+    """Whether an enclosing CASE is open: END then closes it."""
     return sum((t.type == "CASE") - (t.type == "END") for t in tokens[:i]) > 0
 
 
 def _mark_pattern(tokens: list[Token], opening: int) -> None:
-    """Of a PATTERN from its parenthesis on: makes tokens of the marks that are none elsewhere."""
+    """From the parenthesis of a PATTERN on: marks that are tokens only there."""
     depth = 0
     for i, token in enumerate(tokens[opening:], opening):
         depth += (token.type == "LPAR") - (token.type == "RPAR")

@@ -1,4 +1,4 @@
-"""Builds what is kept by its definition alone, without a topic: views and functions."""
+"""Builds objects without a topic: views and functions."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from streamsql.values.intervals import interval
 
 
 def identifier(name: str) -> exp.Identifier:
-    """A name as an expression's part."""
     return exp.Identifier(this=name, quoted=True)
 
 
@@ -177,7 +176,7 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def interval_text(self, span: Span, text: str, field: str | None = None) -> Expression:
         if interval(text, field) is None:
             raise ParseError(
-                f"'{text}' is no INTERVAL",
+                f"'{text}' is not an INTERVAL",
                 hint="Write an amount and its unit: INTERVAL '1 day 12 hours' or INTERVAL '3' DAY. "
                 "Units are YEAR, MONTH, WEEK, DAY, HOUR, MINUTE, SECOND and MILLISECOND.",
                 span=span,

@@ -1,9 +1,6 @@
-"""What lies on the parser's stack: a built value with the stretch of text it came from; and the
-wrapper that hands such values to a builder method.
-
-A builder is called with the rule's span and the values of its children; keywords and punctuation
-are left out, unless the method is marked `with_tokens`.
-"""
+"""Items of the parser's stack: a built value with its span; and the wrapper that passes such values
+to a builder method. A builder is called with the rule's span and the values of its children,
+without keywords and punctuation unless the method is marked `with_tokens`."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ class Builders:
         return wrap(method)
 
     def method_of(self, rule: str) -> Callable[..., Any] | None:
-        """The rule's method as it was written; None where there is none."""
+        """The rule's original method, or None."""
         name = rule.rpartition("expressions__")[2]
         found = (getattr(builder, name, None) for builder in self._builders)
         return next((method for method in found if method is not None), None)

@@ -21,7 +21,6 @@ E = TypeVar("E", bound=exp.Expr)
 
 
 def at(node: E, span: Span) -> E:
-    """The node, knowing its place."""
     node.meta.update(line=span.line, column=span.column, start=span.start, end=span.end)
     return node
 

@@ -161,7 +161,8 @@ class MatchBuilder:
         first, last = int(least or 0), None if most is None else int(most)
         if last is not None and (last < first or last == 0):
             raise ParseError(
-                "a quantifier's bounds are a number and one that is not less, and more than none",
+                "a quantifier has a lower bound and an upper bound that is not less, and greater "
+                "than 0",
                 hint="Write {2}, {2,5}, {2,} or {,5}.",
                 span=span,
             )

@@ -1,4 +1,4 @@
-"""Builds OVER: what a function is computed of beside a row."""
+"""Builds OVER: window specifications."""
 
 from __future__ import annotations
 

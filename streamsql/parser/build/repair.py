@@ -1,4 +1,4 @@
-"""Builds what is about records that failed, and results that may be wrong."""
+"""Builds statements on failed records and verification."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ def check_schema(name: str, span: Span, hint: str | None = None) -> None:
     """ParseError for another one than `public`, in any case; `hint`: what else may be meant."""
     if name.upper() != _PUBLIC:
         raise ParseError(
-            f"there is no schema {name}: streams and tables have no other than public",
+            f"unknown schema {name}: the only schema is public",
             span=span,
             hint=hint or f"Leave {name} and the point behind it out.",
         )

@@ -1,4 +1,4 @@
-"""Builds what is about sinks."""
+"""Builds sink statements."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class WindowBuilder:
         function = name.upper()
         if function not in _USAGE:
             raise ParseError(
-                f"{name} is no table function of FROM: those are {', '.join(_USAGE)}.",
+                f"{name} is not a table function of FROM: use {', '.join(_USAGE)}.",
                 hint="EXPLODE and its like stand in the SELECT.",
                 span=span,
             )
@@ -141,7 +141,7 @@ def fixed_duration(argument: Expression, what: str, span: Span) -> Duration:
     length = interval(argument.this.name, unit.name if unit else None)
     if length is None or length.months or length.millis < 0:
         raise ParseError(
-            f"{what} must be a fixed time, of no months or years",
+            f"{what} must be a fixed time, without months or years",
             hint="Give weeks, days, hours, minutes, seconds or milliseconds.",
             span=span,
         )

@@ -20,7 +20,7 @@ from streamsql.types import SQLType
 # Precedence, loose to tight, as the levels of grammar/expressions.lark.
 OR, AND, NOT, PREDICATE, CONCAT, SUM, PRODUCT, UNARY, ZONED, PRIMARY = range(10)
 VALUE = CONCAT
-"""What the grammar calls `value`: the operands of comparisons, GROUP BY expressions."""
+"""The grammar's `value`: operands of comparisons, GROUP BY expressions."""
 
 _BARE = re.compile(r"[A-Z_][A-Z0-9_@]*")
 
@@ -33,12 +33,10 @@ def name(text: str) -> str:
 
 
 def string(text: str) -> str:
-    """A text literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def type_sql(t: SQLType) -> str:
-    """A type as it is written in a statement."""
     if types.is_array(t):
         return f"ARRAY<{type_sql(types.element_type(t))}>"
     if types.is_map(t):

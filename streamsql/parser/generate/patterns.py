@@ -67,7 +67,6 @@ def _anchor(node: n.PatternAnchor) -> str:
 
 
 def _part(node: n.Pattern) -> str:
-    """A pattern as a part of another one."""
     if isinstance(node, n.PatternSequence | n.PatternAlternatives):
         return f"({pattern(node)})"
     return pattern(node)

@@ -19,7 +19,7 @@ def _expression(node: Expr) -> str:
 
 @to_sql.register
 def duration(node: Duration) -> str:
-    """An amount and its unit, in the plural but for one."""
+    """An amount and its unit, singular for one."""
     return f"{node.amount} {node.unit}{'' if node.amount == 1 else 'S'}"
 
 

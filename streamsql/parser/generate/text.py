@@ -1,4 +1,4 @@
-"""What all generators of SQL text share: the dispatch by class of node, and joining of pieces."""
+"""Shared parts of SQL generators: dispatch by node class, and joining of pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def to_sql(node: object) -> str:
 
 
 def words(*parts: object) -> str:
-    """The texts among the parts; what is absent (None, False, ()) leaves nothing."""
+    """The texts of the parts, without absent ones (None, False, ())."""
     return " ".join(part for part in parts if isinstance(part, str) and part)
 
 

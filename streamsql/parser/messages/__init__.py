@@ -1,1 +1,1 @@
-"""What a syntax error says, and what would have been right."""
+"""Syntax errors and suggestions."""

@@ -1,4 +1,4 @@
-"""What a user may have meant: one function a kind of mistake, tried in the order of HINTS."""
+"""Hints for common mistakes: one function per kind, tried in the order of HINTS."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _BETWEEN_QUERIES = (
     "UNION, EXCEPT and INTERSECT stand before ORDER BY, EMIT and LIMIT, which hold for all."
 )
 _ELSEWHERE = {
-    "ORDER": "ORDER BY stands at the end of a pull query, before LIMIT.",
+    "ORDER": "ORDER BY is the last clause of a pull query, before LIMIT.",
     "UNION": _BETWEEN_QUERIES,
     "INTERSECT": _BETWEEN_QUERIES,
     "EXCEPT": _BETWEEN_QUERIES,
-    "OFFSET": "OFFSET stands at the end of a pull query: LIMIT 10 OFFSET 20.",
+    "OFFSET": "OFFSET follows LIMIT at the end of a pull query: LIMIT 10 OFFSET 20.",
     "CHECK": "Conditions on records are written CONSTRAINT name EXPECT (..) ON VIOLATION DROP ROW.",
     "TOP": "The number of rows is limited by LIMIT at the end of the query.",
     "USING": "Columns that both sides have go between brackets: USING (id).",
-    "CROSS": "There is no CROSS JOIN: a join needs ON a.id = b.id.",
+    "CROSS": "CROSS JOIN is not supported: a join requires ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
     "OVER": "Each call has its window: OVER (PARTITION BY a ORDER BY ROWTIME ROWS 9 PRECEDING).",
-    "SEMI": "There is no SEMI JOIN.",
+    "SEMI": "SEMI JOIN is not supported.",
     "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
     "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
 }
@@ -93,7 +93,7 @@ def _operator(trouble: Trouble) -> str | None:
 
 def _known_elsewhere(trouble: Trouble) -> str | None:
     if trouble.found == "ORDER" and trouble.open_brackets and trouble.type_at(-1) != "LPAR":
-        return "Aggregates take values in order of arrival: there is no ORDER BY inside of them."
+        return "Aggregates process values in order of arrival, without ORDER BY."
     if trouble.found == "WITHIN" and trouble.type_at(1) == "GROUP":
         return "WITHIN GROUP is for PERCENTILE_CONT(share)."
     if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):
@@ -107,7 +107,7 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
         trouble.found,
         trouble.type_at(-1),
     ):
-        return "A subquery stands in FROM, IN (SELECT ..) or EXISTS (SELECT ..)."
+        return "Subqueries are allowed in FROM, IN (SELECT ..) and EXISTS (SELECT ..)."
     if trouble.found == "DELETE" and trouble.index == 0:
         return "Rows are not deleted: a table's row ends when its key gets a NULL value."
     if (
@@ -123,7 +123,6 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
 
 
 def _misplaced(trouble: Trouble) -> str | None:
-    """What the language has, but not there."""
     keywords = trouble.position.keywords
     if trouble.found == "OUTER" and "LEFT" in keywords:
         return "Say which side's rows are kept: LEFT, RIGHT or FULL OUTER JOIN."
@@ -158,7 +157,6 @@ def _clause_order(trouble: Trouble) -> str | None:
 
 
 def reserved_word(trouble: Trouble) -> str | None:
-    """A hint where a reserved word stands for a name."""
     position = trouble.position
     if trouble.found not in RESERVED or "IDENTIFIER" not in position.accepted:
         return None
@@ -190,7 +188,7 @@ def _wrong_quotes(trouble: Trouble) -> str | None:
 
 
 def _written_at(trouble: Trouble, index: int) -> str:
-    """The text that begins with a token and goes on without a blank: `auto.offset.reset`."""
+    """The text from a token to the next blank: `auto.offset.reset`."""
     first, *others = trouble.tokens[index:]
     text, end = str(first), first.end_pos
     for token in others:
@@ -204,7 +202,7 @@ def _variable(trouble: Trouble) -> str | None:
     if trouble.index < len(trouble.tokens):
         token = trouble.tokens[trouble.index]
         if (token.end_pos or 0) - (token.start_pos or 0) != len(token):
-            return "A variable stands for a name or a literal, not for a keyword."
+            return "A variable can replace a name or a literal, but not a keyword."
     return None
 
 

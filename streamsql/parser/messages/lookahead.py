@@ -1,4 +1,4 @@
-"""What may come next: runs the LALR automaton over tokens without building anything."""
+"""Possible next tokens, by running the LALR automaton without building anything."""
 
 from __future__ import annotations
 
@@ -37,12 +37,10 @@ class Position:
 
     @property
     def wants_expression(self) -> bool:
-        """Whether an expression can begin here."""
         return {"INTEGER_LITERAL", "CASE", "IDENTIFIER"} <= self.accepted
 
     @property
     def wants_type(self) -> bool:
-        """Whether a type can begin here."""
         return not self.wants_expression and self.keywords >= _TYPE_KEYWORDS
 
     @property
@@ -53,7 +51,7 @@ class Position:
     def _is_only_a_name(self, word: str) -> bool:
         after = self.automaton.copy(deepcopy_values=False)
         after.feed_token(Token(word, ""))
-        # What follows is either a state to shift to (an int) or a rule to reduce by.
+        # The next step is a state to shift to (an int) or a rule to reduce by.
         targets = (target for _, target in after.choices().values())
         return all(isinstance(rule, Rule) and rule.origin.name == "word" for rule in targets)
 

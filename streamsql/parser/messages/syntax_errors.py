@@ -1,5 +1,4 @@
-"""A token that does not fit, to the error a user sees: what was found, what could stand there, in
-words, and what may have been meant."""
+"""Converts an unexpected token to a user error: the token, the alternatives, and a hint."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ _VALUES = {
     "DECIMAL_LITERAL": "DECIMAL_VALUE",
     "DOUBLE_LITERAL": "FLOATING_POINT_VALUE",
 }
-"""What ksqlDB's grammar calls the kinds of literals."""
+"""Literal kinds in ksqlDB's grammar."""
 _KSQLDB_ALTERNATIVES = 3
 _AFTER_ITEMS = frozenset({"FROM", "WHERE", "COMMA"})
 _CLAUSES = frozenset(
@@ -120,7 +119,6 @@ def _span(token: Token, lines: Lines) -> Span:
 
 
 def _lexical_error(token: Token, lines: Lines) -> ParseError | None:
-    """The error of a piece of text that is no token at all."""
     if token.type == "ILLEGAL":
         hint = _CHARACTER_HINTS.get(str(token))
         if hint is None and str(token).isalpha():
@@ -163,11 +161,11 @@ def _expectation(position: Position, brief: bool) -> str | None:
 
 
 def _alternatives(position: Position) -> list[str]:
-    """What may come next: the usual words, symbols, other words, then kinds of things."""
+    """Possible next tokens: common words, symbols, other words, then kinds."""
     rest = set(position.accepted - KEYWORDS | position.keywords)
     kinds: list[str] = []
     if rest >= _AFTER_ITEMS:
-        # Nearly all queries have a FROM: the clauses that may follow without one are no help.
+        # Nearly all queries have a FROM: the clauses that may follow without one are not helpful.
         rest -= _CLAUSES
     if position.wants_expression:
         rest -= _EXPRESSION_STARTS
@@ -191,8 +189,8 @@ def _alternatives(position: Position) -> list[str]:
 
 
 def _ksqldb(trouble: Trouble, position: Position, wrong: int, meant: str | None) -> Sentence:
-    """What ksqlDB says of the token that does not fit. It reads by another automaton, so that
-    where several things could stand there the list can differ."""
+    """ksqlDB's message for the unexpected token. Its automaton differs, so a list of several
+    alternatives may differ, too."""
     if wrong >= len(trouble.tokens):
         return says("statement-incomplete")
     token = str(trouble.tokens[wrong])
@@ -210,7 +208,7 @@ def _ksqldb(trouble: Trouble, position: Position, wrong: int, meant: str | None)
 
 
 def _terminals(position: Position) -> list[str] | None:
-    """What may come next as ksqlDB's grammar calls it; None where that is more than it lists."""
+    """Possible next tokens in ksqlDB's grammar; None if there are more than it lists."""
     rest = position.accepted - KEYWORDS | position.keywords
     if rest >= _AFTER_ITEMS:
         rest -= _CLAUSES

@@ -22,7 +22,6 @@ def text() -> str:
 
 @cache
 def imported_text() -> str:
-    """The rules for expressions."""
     return _IMPORTED.read_text("utf-8")
 
 

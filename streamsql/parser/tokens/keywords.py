@@ -1,8 +1,5 @@
-"""The words of the language: those of the grammar, and which of them may also be names.
-
-A word that is new in a rule of the grammar may be a name, too, unless it is listed here: what has
-been called by it goes on to work.
-"""
+"""Keywords of the grammar, and those that can also be names. New words of the grammar can be names
+unless they are listed here, so existing names remain valid."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ NON_RESERVED: frozenset[str] = words() - RESERVED
 """Keywords that may also be names without quotes."""
 
 NAMES: frozenset[str] = NON_RESERVED - BY_CONTEXT
-"""Those that the parser takes for names; the rule `word` is made of them."""
+"""Words accepted as names; the rule `word` consists of them."""
 
 KEYWORDS: frozenset[str] = NON_RESERVED | RESERVED | {"VERBOSE"}
 """All words that mean something to the parser (VERBOSE only after EXPLAIN)."""

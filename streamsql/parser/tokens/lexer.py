@@ -1,8 +1,6 @@
-"""Text to tokens: words, literals, comments, and where each stands.
-
-It knows characters, not statements: it never fails, a piece that is no token becomes ILLEGAL or
-UNCLOSED and the parser complains (the shell colours half-written text with the same tokens).
-"""
+"""Tokenizer: words, literals, comments, and their positions. It never fails: an invalid piece
+becomes ILLEGAL or UNCLOSED, and the parser reports it (the shell highlights incomplete text with
+the same tokens)."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ PATTERN_MARKS: dict[str, str] = {
     "^": "CARET",
     "$": "DOLLAR",
 }
-"""Characters that are no tokens but in a PATTERN -> terminal of the grammar."""
+"""Characters that are tokens in a PATTERN only -> terminal of the grammar."""
 SYMBOL_TEXT |= {terminal: text for text, terminal in PATTERN_MARKS.items()}
 SYMBOL_TEXT["EXCLUDE"] = "{"
 
@@ -120,11 +118,9 @@ def lexemes(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def lex(text: str, base: int = 0, lines: Lines | None = None) -> list[Token]:
-    """The tokens of `text` without blanks and comments. `str(token)` is the text as written,
-    `token.value` what it stands for: a folded name, the contents of a string.
-
-    `base` and `lines` place the tokens of a piece of a larger text.
-    """
+    """The tokens of `text` without blanks and comments. `str(token)` is the original text,
+    `token.value` its value: a folded name, the contents of a string. `base` and `lines` are the
+    position of a piece in a larger text."""
     places = lines or Lines(text)
     return [
         make_token(kind, written, base + start, places)

@@ -1,1 +1,1 @@
-"""Statements that define, change and drop what there is."""
+"""Statements that define, change and drop catalog objects."""

@@ -82,8 +82,8 @@ def _altered(source: Source, statement: AlterSource, catalog: Catalog) -> Source
             if alteration.name in dropped:
                 raise PlanError(
                     f"Column {quote(alteration.name)} is dropped by the same statement.",
-                    hint="The records that are there would show what they hold for the old one. "
-                    "Give the new one another name.",
+                    hint="Existing records would show the values of the old column. Use another "
+                    "name.",
                     span=alteration.span,
                 )
             source = _extended(source, alteration, catalog)
@@ -118,8 +118,8 @@ def _check_is_free(source: Source, name: str, span: Span | None) -> None:
 def _changed(
     source: Source, alteration: DropColumn | RenameColumn | RetypeColumn, catalog: Catalog
 ) -> Source:
-    """With one column gone, of another name or of another type; PlanError where records or queries
-    that are there do not allow it."""
+    """With a column removed, renamed or of another type; PlanError if existing records or queries
+    prevent it."""
     name, span = alteration.name, alteration.span
     column = source.schema.find(name)
     if column is None:
@@ -140,7 +140,7 @@ def _changed(
     if users := users_of_columns(source, altered, catalog):
         raise PlanError(
             f"Cannot alter column {quote(name)}: {source.name} is used by {', '.join(users)}.",
-            hint="TERMINATE or DROP what uses it first.",
+            hint="TERMINATE or DROP its users first.",
             span=span,
         )
     if upgrade(source, altered) is None:
@@ -174,7 +174,7 @@ def _check_role(column: Column, source: Source, span: Span | None) -> None:
     if role is not None:
         raise PlanError(
             f"Only value columns can be altered: {quote(column.name)} is {role}.",
-            hint=f"DROP {source.kind.value} {source.name} and create it anew: its topic stays.",
+            hint=f"DROP {source.kind.value} {source.name} and create it again: its topic is kept.",
             span=span,
         )
 
@@ -190,8 +190,10 @@ def _unreadable(change: ColumnChange, source: Source, span: Span | None) -> Plan
     else:
         text = f"Cannot alter column: {change}: the records in {value_format} are not read as that."
         hint = (
-            "An INTEGER may become a BIGINT, but for PROTOBUF a DOUBLE, too; in JSON, JSON_SR and "
-            "DELIMITED an INTEGER, BIGINT or DECIMAL a DECIMAL that holds all its digits."
+            "An INTEGER can become a BIGINT and, except for PROTOBUF, a DOUBLE; in JSON, JSON_SR "
+            "and "
+            "DELIMITED, an INTEGER, BIGINT or DECIMAL can become a DECIMAL that holds all its "
+            "digits."
         )
     return PlanError(text, hint=hint, span=span)
 

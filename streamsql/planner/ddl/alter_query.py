@@ -45,21 +45,23 @@ def check_moves(statement: AlterQuery, query: QueryPlan) -> None:
 
 
 def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
-    """The statement of the query, to be run with its old properties and the new settings; BindError
-    where there is no such query, UnsupportedError for one of an INSERT INTO."""
+    """The query's statement, to be run with its properties and the new settings; BindError for an
+    unknown query, UnsupportedError for one of an INSERT INTO."""
     check_runs(statement.name, catalog, statement.span)
     made = _made_by(statement.name, catalog)
     if made is None and (sink := catalog.sink_of(statement.name)) is not None:
         raise UnsupportedError(
             f"{statement.name} is that of a sink: ALTER QUERY is for CREATE .. AS SELECT",
-            hint=f"SET the property, and CREATE OR REPLACE SINK {sink}: it goes on where it is.",
+            hint=f"SET the property, and use CREATE OR REPLACE SINK {sink}, which resumes the "
+            "query.",
             span=statement.span,
         )
     if made is None:
         raise UnsupportedError(
             f"{statement.name} is an INSERT INTO: ALTER QUERY is for CREATE .. AS SELECT",
-            hint="SET the property before the INSERT in a file, and `streamsql apply` it with the "
-            "rest of what runs: the query goes on where it is.",
+            hint="Use SET before the INSERT in a file, and `streamsql apply` it with the rest of "
+            "the "
+            "pipeline, which resumes the query.",
             span=statement.span,
         )
     create = parse_one(made.statement)
@@ -68,7 +70,7 @@ def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
 
 
 def settings(statement: AlterQuery) -> Mapping[str, str]:
-    """By canonical names; ConfigError for what is no setting of a running query."""
+    """By canonical names; ConfigError for other properties."""
     return dict(_setting(given) for given in statement.properties)
 
 
@@ -77,7 +79,7 @@ def _setting(given: Property) -> tuple[str, str]:
     definition = resolve(given.name)
     if definition.name not in _SETTINGS:
         raise ConfigError(
-            f"'{definition.name}' is no setting of a query that runs",
+            f"'{definition.name}' cannot be changed for a running query",
             hint=f"ALTER QUERY sets {', '.join(_SETTINGS)}.",
             span=given.span,
         )

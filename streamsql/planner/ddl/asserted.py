@@ -70,7 +70,7 @@ def _check_only_keys(source: Source, given: Mapping[str, Expression], span: Span
     for column in source.schema:
         if column.name in given and column.namespace is not Namespace.KEY:
             raise PlanError(
-                f"{column.name} is no key column",
+                f"{column.name} is not a key column",
                 detail="A record without a value has only a key.",
                 span=span,
             )

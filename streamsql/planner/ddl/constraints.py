@@ -17,7 +17,6 @@ from streamsql.types import SQLType, quote
 def declared_constraints(
     definitions: tuple[ConstraintDefinition, ...], source: Source, types: Mapping[str, SQLType]
 ) -> tuple[Constraint, ...]:
-    """The constraints of a source that has its columns."""
     seen: set[str] = set()
     for definition in definitions:
         if definition.name in seen:

@@ -19,7 +19,7 @@ class ControlPlan(Planned):
     action: QueryAction
     query_ids: tuple[str, ...]
     sinks: tuple[str, ...] = ()
-    """Those that end with their queries."""
+    """Sinks that end with their queries."""
 
     @property
     def ends(self) -> tuple[Thing, ...]:
@@ -40,7 +40,7 @@ def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
 
 
 def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | NothingToDo:
-    """DROP SINK: its query ends. What it has written stays."""
+    """DROP SINK: ends its query and keeps its files."""
     sink = catalog.sinks.get(statement.name)
     if sink is not None:
         return ControlPlan(QueryAction.TERMINATE, (sink.query_id,), (sink.name,))
@@ -58,10 +58,9 @@ def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | Nothi
 
 
 def unknown_sink(name: str, catalog: Catalog, span: Span | None) -> CatalogError:
-    """The error for a name that no sink has."""
     return CatalogError(
         f"Sink {name} does not exist.",
-        hint=did_you_mean(name, catalog.sinks) or "SHOW SINKS lists what there is.",
+        hint=did_you_mean(name, catalog.sinks) or "SHOW SINKS lists the sinks.",
         span=span,
     )
 

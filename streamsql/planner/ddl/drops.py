@@ -41,7 +41,6 @@ class DropPlan(Planned):
 
 
 def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
-    """DROP STREAM | TABLE."""
     source = catalog.sources.get(statement.name)
     kind = statement.kind.value
     if source is None:
@@ -91,7 +90,6 @@ def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> No
 
 
 def _ending(query_id: str, catalog: Catalog) -> str:
-    """The statement that ends a query."""
     sink = catalog.sink_of(query_id)
     return f"TERMINATE {query_id};" if sink is None else f"DROP SINK {quote(sink)};"
 
@@ -118,7 +116,7 @@ def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPlan:
-    """Whatever reads from the source or writes into it goes, too, and what is made of that."""
+    """All readers and writers of the source, and everything derived from them."""
     sources: dict[str, Source] = {source.name: source}
     queries: dict[str, None] = {}
     pending = [source]

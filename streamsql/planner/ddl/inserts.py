@@ -42,7 +42,7 @@ _TIME_FORMATS = {
     TIME: ". Time format must be hh:mm:ss[.S]",
     DATE: ". Date format must be yyyy-mm-dd",
 }
-"""What ksqlDB advises where text stands for a time."""
+"""ksqlDB's advice for text in place of a time."""
 
 
 def plan_insert_values(
@@ -73,7 +73,7 @@ def constants(
     catalog: Catalog,
     besides: tuple[Column, ...] = (ROWTIME,),
 ) -> dict[str, Expression]:
-    """The typed expressions by column; `besides` are pseudo columns that may be given a value."""
+    """The typed expressions by column; `besides` are pseudo columns that can be given a value."""
     columns = _columns(statement, source, besides)
     return {
         column.name: _value(value, column, source, catalog)
@@ -193,7 +193,7 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
             )
         raise BindError(
             f"Column '{found.name}' is not allowed in VALUES: only constants are.",
-            hint="Text stands between single quotes: 'text'.",
+            hint="Text is quoted by single quotes: 'text'.",
             span=span_of(found),
             ksqldb=_cannot(source, says("insert-column", value=text_of(value)).text()),
         )
@@ -229,7 +229,8 @@ def _cannot(source: Source, reason: str) -> Sentence:
 
 
 def _reason(error: StreamSQLError, value: Expression | None, column: Column) -> str | None:
-    """What ksqlDB says of a value: that it has no type (None: as we do), or not the column's."""
+    """ksqlDB's reason for rejecting a value: it has no type (None: as here), or not the
+    column's."""
     if value is None:
         return None if error.ksqldb is None else error.ksqldb.text()
     given = base_name(type_of(value))

@@ -1,4 +1,4 @@
-"""CREATE SOURCE TABLE with a CONNECTION: a table whose rows are looked up outside of Kafka."""
+"""CREATE SOURCE TABLE with a CONNECTION: a lookup table outside of Kafka."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEFAULT_ROWS = 100_000
 _OF_FILES = ("PATH", "FORMAT")
 _OF_DATABASES = ("URL", "DBTABLE", "USER", "PASSWORD", "CACHE_ROWS", "MAX_LOOKUPS_PER_SECOND")
 _OTHERS = {"FILE": _OF_DATABASES, "JDBC": _OF_FILES}
-"""What a connection does not take."""
+"""Properties that a connection does not support."""
 _KEYS = (BOOLEAN, INT, BIGINT, STRING, DATE)
 _POSTGRESQL = "jdbc:postgresql:"
 _SECRET = re.compile(r"\$\{(env:[^:{}]+|file:[^{}]+:[^:{}]+)\}")
@@ -50,7 +50,7 @@ def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
     connection = (given.text("CONNECTION") or "").upper()
     if connection not in CONNECTIONS:
         raise UnsupportedError(
-            f"there are no look-up tables with the CONNECTION '{given.text('CONNECTION')}'",
+            f"unknown CONNECTION '{given.text('CONNECTION')}' of a lookup table",
             hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' asks a database.",
             span=given.span("CONNECTION"),
         )
@@ -67,7 +67,7 @@ def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
 def _check_statement(statement: CreateSource) -> None:
     if statement.kind is not Kind.TABLE or not statement.is_source:
         raise PlanError(
-            "What has a CONNECTION is looked up by its key: it is a SOURCE TABLE.",
+            "A table with a CONNECTION is read by key lookups: use CREATE SOURCE TABLE.",
             hint=f"Write CREATE SOURCE TABLE {quote(statement.name)} (.. PRIMARY KEY, ..).",
             span=statement.span,
         )
@@ -109,7 +109,7 @@ def _no_column(column: Column, why: str) -> UnsupportedError:
     return UnsupportedError(
         f"a look-up table cannot have the column {quote(column.name)} of type "
         f"{to_sql(column.type)}: {why}",
-        hint="Leave it out, or CAST what it is compared with; keys are BOOLEAN, INT, BIGINT, "
+        hint="Omit it, or CAST the compared expression; keys are BOOLEAN, INT, BIGINT, "
         "DECIMAL, STRING or DATE.",
     )
 
@@ -135,7 +135,7 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
     url = _needed("URL", f"It says where the database is: URL='{example}'.", given, statement)
     if not url.startswith(_POSTGRESQL):
         raise UnsupportedError(
-            "look-up tables are in PostgreSQL: there is no driver for other databases",
+            "only PostgreSQL is supported for lookup tables",
             hint=f"URL='{example}'.",
             span=given.span("URL"),
         )
@@ -143,7 +143,7 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
         raise given.invalid("URL", "it has a password in it, which would be shown: say PASSWORD")
     table = _needed("DBTABLE", "It is the table: DBTABLE='public.users'.", given, statement)
     if not _TABLE.fullmatch(table):
-        raise given.invalid("DBTABLE", "it is no name of a table", "public.users")
+        raise given.invalid("DBTABLE", "invalid name of a table", "public.users")
     rows = given.integer("CACHE_ROWS", minimum=0)
     return Lookup(
         "JDBC",
@@ -158,14 +158,14 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
 
 
 def _password(given: WithProperties) -> str:
-    """What the password is called, never itself: statements are logged, exported and shown."""
+    """A reference to the password, since statements are logged, exported and shown."""
     password = given.text("PASSWORD")
     if password is not None and not _SECRET.fullmatch(password):
         raise ConfigError(
             "PASSWORD is written into no statement: statements are kept and shown",
-            hint="Say where it is: PASSWORD='${env:NAME}' is a variable of the environment, "
-            "PASSWORD='${file:/etc/streamsql/db.properties:password}' a line `password=..` of "
-            "a file.",
+            hint="Use a reference: PASSWORD='${env:NAME}' is a variable of the environment, "
+            "PASSWORD='${file:/etc/streamsql/db.properties:password}' is the entry "
+            "`password=..` of a file.",
             span=given.span("PASSWORD"),
         )
     return password or ""

@@ -1,5 +1,5 @@
-"""CREATE OR REPLACE .. AS SELECT: whether the new query goes on from the old one's state, or is
-built anew from the log."""
+"""CREATE OR REPLACE .. AS SELECT: whether the new query resumes from the old one's state, or is
+rebuilt from the log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class Replacement:
-    """What is there, and what is to be."""
+    """The existing and the desired query."""
 
     existing: Source
     sink: Source
@@ -39,9 +39,8 @@ class Replacement:
 
 
 def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
-    """Whether the new query gets another checkpoint, of the log or of the state that is there,
-    since more changed than its own can go on from; PlanError or UnsupportedError where it can do
-    neither."""
+    """Whether the new query gets a new checkpoint, rebuilt or migrated, because its own state is
+    incompatible; PlanError or UnsupportedError if that is impossible, too."""
     existing, users = wanted.existing, users_of(wanted.existing, catalog)
     old = _old_plan(existing, catalog)
     change = Change() if old is None else compare_plans(old, wanted.query.root)
@@ -61,12 +60,9 @@ def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
 
 
 def check_goes_on(existing: Source, change: Change, obstacle: str | None) -> None:
-    """UnsupportedError for a change that the query's checkpoint cannot go on from; `obstacle` says
-    why it is not built anew either.
-
-    A filter before the state is one that it can: as in ksqlDB, the statement asks for what comes
-    and not for what was.
-    """
+    """Raises UnsupportedError for a change that the query's checkpoint does not support; `obstacle`
+    is the reason against a rebuild. A changed filter before state is supported: as in ksqlDB, the
+    statement applies to new records."""
     if change.may_mix:
         return
     first, *others = change.decisive
@@ -74,7 +70,7 @@ def check_goes_on(existing: Source, change: Change, obstacle: str | None) -> Non
     lines = [f"{first.effect}.", *(f"{d.clause}: {d.text}; {d.effect}." for d in others)]
     lines += [f"Were its state kept: {d.instead}." for d in change.decisive if d.instead]
     if obstacle is not None:
-        lines.append(f"It cannot be built anew from the log: {obstacle}.")
+        lines.append(f"It cannot be rebuilt from the log: {obstacle}.")
     raise UnsupportedError(
         f"CREATE OR REPLACE cannot carry out this change of {existing.name} ({kind}): "
         f"{first.clause}: {first.text}",

@@ -48,8 +48,8 @@ _CHANGED = "The following columns are changed, missing or reordered"
 
 
 def check_upgrade(old: Source, new: Source, users: Collection[str]) -> None:
-    """PlanError where a replacement would not fit the records that are there, or would change a
-    column of `users`: see `users_of`."""
+    """Raises PlanError if a replacement is incompatible with existing records, or changes a column
+    of `users`: see `users_of`."""
     title = f"Cannot upgrade data source {old.name}"
     if old.topic.name != new.topic.name:
         raise PlanError(

@@ -1,4 +1,4 @@
-"""Columns that a statement leaves to a registered schema, and schemas that it is to write by."""
+"""Schema inference: columns from a registered schema, and schemas of results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from streamsql.properties import DEFAULT_KEY_FORMAT, DEFAULT_VALUE_FORMAT, get_t
 from streamsql.schema import Column, FormatSpec, Namespace, Schema
 
 KEY_COLUMN = "ROWKEY"
-"""What an inferred key is called that stands for itself."""
+"""Name of an inferred unwrapped key."""
 VALUE_COLUMN = "ROWVAL"
-"""The same for a value, with WRAP_SINGLE_VALUE=false."""
+"""The same for a value with WRAP_SINGLE_VALUE=false."""
 
 _KEYS = (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)
 _HEADERS = (ColumnRole.HEADERS, ColumnRole.HEADER)

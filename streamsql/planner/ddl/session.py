@@ -1,4 +1,4 @@
-"""What leaves the catalog as it is: SET, UNSET and CREATE CONNECTOR."""
+"""Statements that do not change the catalog: SET, UNSET and CREATE CONNECTOR."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class PropertyPlan(Planned):
 
 
 class ForeignProperty(NothingToDo):
-    """SET or UNSET of a setting of other engines; `warning` says what stands for it."""
+    """SET or UNSET of a setting of other engines; `warning` names the equivalent."""
 
 
 @plan_statement.register
 def _(statement: SetProperty, planning: Planning) -> PropertyPlan | ForeignProperty:
     if notice := foreign_notice(statement.name):
         return ForeignProperty(notice)
-    # An earlier version, whose bounds were others, may have logged the statement.
+    # An earlier version with other bounds may have logged the statement.
     bounded = not planning.logged
     name, value = validate(settable(statement.name).name, statement.value, bounded=bounded)
     return PropertyPlan(name, value)

@@ -32,7 +32,7 @@ def new_sink(
     schemas: SchemaLookup | None = None,
     growth: Growth | None = None,
 ) -> tuple[Source, bool]:
-    """The sink, and whether its topic is to be made; `growth` of one that is replaced."""
+    """The sink, and whether to create its topic; `growth` of a replaced sink."""
     schema = built.root.schema
     origin = built.source.origin.source.topic
     key_format, value_format = formats_of_sink(
@@ -79,17 +79,15 @@ def sink_of(rows: Operator, target: Source, types: Mapping[str, SQLType]) -> Sin
 
 
 def _retention(statement: CreateAsSelect, built: Built, properties: WithProperties) -> int | None:
-    """Given, or that of the source's topic; a windowed table keeps its windows' RETENTION.
-
-    The default RETENTION of a window does not limit the topic: Kafka measures a record's age by the
-    wall clock, so the results of replayed history would vanish as soon as they are written.
-    """
+    """The given retention, or that of the source's topic; a windowed table keeps its windows'
+    RETENTION. The default RETENTION of a window does not limit the topic: Kafka measures a record's
+    age by the wall clock, so the results of replayed history would disappear immediately."""
     given = properties.retention_ms
     if statement.kind is Kind.TABLE and built.window is None:
         if given is not None:
             raise PlanError(
                 "Non-windowed tables do not support retention.",
-                hint="Their topics are compacted: the latest value of each key stays.",
+                hint="Their topics are compacted, and Kafka keeps the latest value of each key.",
                 span=properties.span("RETENTION_MS"),
             )
         return None

@@ -48,7 +48,6 @@ def plan_create_source(
     topics: TopicLookup | None,
     schemas: SchemaLookup | None = None,
 ) -> SourcePlan | NothingToDo:
-    """The source and whether its topic is to be made."""
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)
     if existing is not None and statement.if_not_exists:
@@ -111,7 +110,6 @@ def _no_key(statement: CreateSource) -> PlanError:
 
 
 def already_exists(source: Source) -> str:
-    """The warning of IF NOT EXISTS."""
     kind = source.kind.value.lower()
     return f"Cannot add {kind} {quote(source.name)}: A {kind} with the same name already exists."
 
@@ -234,7 +232,7 @@ def _check_header_columns(columns: tuple[ColumnDefinition, ...]) -> None:
 def _topic(
     statement: CreateSource, properties: WithProperties, topics: TopicLookup | None
 ) -> tuple[Topic, bool]:
-    """Name and counts of the topic (formats still unset), and whether it is to be made."""
+    """Name and counts of the topic (without formats), and whether to create it."""
     name = properties.kafka_topic
     if name is None:
         missing = 'Missing required property "KAFKA_TOPIC" which has no default value.'
@@ -309,7 +307,7 @@ def check_pattern(pattern: str, properties: WithProperties) -> None:
         elif not quoted and character.isalpha() and character not in _PATTERN_LETTERS:
             raise properties.invalid(
                 "TIMESTAMP_FORMAT",
-                f"Unknown pattern letter: {character}. Text stands between single quotes: "
+                f"Unknown pattern letter: {character}. Text is quoted by single quotes: "
                 "yyyy-MM-dd''T''HH:mm:ss",
             )
         elif not quoted and character in "{}#":

@@ -1,4 +1,4 @@
-"""The topic of a source: whether it exists, and with how many partitions it is to be made."""
+"""The topic of a source: whether it exists, and its partitions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streamsql.planner.with_clause.properties import WithProperties
 
 
 def existing_topic(topics: TopicLookup | None, name: str) -> TopicInfo | None:
-    """The topic as it is, or None where there is none or that is not to be asked (check)."""
+    """The existing topic; None if it is missing or unknown (check)."""
     return None if topics is None else topics.topic(name)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What is known of a topic whose query is replaced."""
+    """Facts about a topic whose query is replaced."""
 
     topic: str
     in_the_way: str | None
@@ -27,15 +27,14 @@ class Growth:
 
     @staticmethod
     def of(existing: Source, catalog: Catalog) -> Growth:
-        """Of the topic of what is there."""
         return Growth(existing.topic.name, growth_obstacle(existing, catalog))
 
 
 def check_conforms(
     found: TopicInfo, name: str, properties: WithProperties, growth: Growth | None = None
 ) -> None:
-    """PlanError where WITH asks for other counts than an existing topic has, but for more
-    partitions where it can have them."""
+    """Raises PlanError if WITH declares other counts than an existing topic has, except for
+    additional partitions where supported."""
     partitions, replicas = properties.partitions, properties.replicas
     same = replicas in (None, found.replicas) or -1 in (replicas, found.replicas)  # any number
     grows = growth is not None and growth.topic == name and (partitions or 0) > found.partitions
@@ -49,7 +48,7 @@ def check_conforms(
             "partition/replica configuration than required. "
             f"streamsql expects {partitions} partitions (topic has {found.partitions}), and "
             f"{replicas} replication factor (topic has {found.replicas}).",
-            detail=reason and f"It can have no more: {reason}.",
+            detail=reason and f"Partitions cannot be added: {reason}.",
             hint="Leave PARTITIONS and REPLICAS out, or name another topic.",
             span=properties.span("PARTITIONS") or properties.span("REPLICAS"),
             ksqldb=says(

@@ -41,7 +41,6 @@ class TypePlan(CatalogChange):
 
 
 def plan_create_type(statement: CreateType, catalog: Catalog) -> TypePlan | NothingToDo:
-    """CREATE TYPE."""
     existing = catalog.types.get(statement.name)
     if existing is not None:
         message = (
@@ -57,7 +56,6 @@ def plan_create_type(statement: CreateType, catalog: Catalog) -> TypePlan | Noth
 
 
 def plan_drop_type(statement: DropType, catalog: Catalog) -> TypePlan | NothingToDo:
-    """DROP TYPE."""
     if statement.name in catalog.types:
         return TypePlan(statement.name, None)
     message = f"Type '{statement.name}' does not exist"

@@ -55,7 +55,6 @@ class FunctionPlan(CatalogChange):
 
 
 def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
-    """The functions that users have made."""
     return [_function(statement) for statement in catalog.functions.values()]
 
 
@@ -99,7 +98,7 @@ def plan_create_function(
 
 
 def plan_drop_function(statement: DropFunction, catalog: Catalog) -> FunctionPlan | NothingToDo:
-    """Queries that call it go on with it."""
+    """Existing queries keep the function."""
     if statement.name in catalog.functions:
         return FunctionPlan(statement.name, None)
     if statement.name in REGISTRY.names:

@@ -50,7 +50,6 @@ class ViewPlan(CatalogChange):
 def plan_create_view(
     statement: CreateView, catalog: Catalog, session: Mapping[str, str]
 ) -> ViewPlan | NothingToDo:
-    """The view, once its query has been seen to be one that can be planned."""
     name = statement.name
     check_source_name(name)
     check_not_a_sink(name, catalog, statement.span)
@@ -80,7 +79,7 @@ def plan_create_view(
         )
     reads = frozenset(names_in(query))
     view = View(name, query, reads, to_sql(statement))
-    # What it replaces must not be what it reads, were it by way of other views.
+    # A view must not read the view that it replaces, directly or through other views.
     after = catalog.copy()
     after.views[name] = view
     build_inner(query, after, name)
@@ -102,7 +101,7 @@ def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[s
 
 
 def source_of(view: View, catalog: Catalog) -> Source:
-    """What the view looks like where it is selected from."""
+    """Schema of the view for its readers."""
     with using(functions_of(catalog)):
         return build_inner(view.query, catalog, view.name).source
 
@@ -118,7 +117,6 @@ def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
-    """DROP VIEW."""
     name = statement.name
     if name not in catalog.views:
         if name in catalog.sources:

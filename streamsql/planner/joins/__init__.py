@@ -1,1 +1,1 @@
-"""What joins are made of, and which are possible."""
+"""Joins: parts and supported kinds."""

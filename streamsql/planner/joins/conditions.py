@@ -1,5 +1,5 @@
-"""ON: equalities between an expression of the joined source and one of those before it, and what
-rows that agree have to meet besides."""
+"""ON: equalities between an expression of the joined source and one of the preceding sources, and
+further conditions."""
 
 from __future__ import annotations
 
@@ -47,24 +47,21 @@ class Condition:
 
     @property
     def lefts(self) -> tuple[Expression, ...]:
-        """What is compared on the left side, an expression for each equality."""
         return tuple(part.left for part in self.equalities)
 
     @property
     def rights(self) -> tuple[Expression, ...]:
-        """What is compared on the right side, an expression for each equality."""
         return tuple(part.right for part in self.equalities)
 
     @property
     def text(self) -> str:
-        """As it stands in the statement, for messages."""
+        """The condition as written, for messages."""
         if self.parts:
             return " AND ".join(part.text for part in self.parts)
         return " = ".join(expression_text(side) for side in self._written)
 
     @property
     def typed_text(self) -> str:
-        """The same with the types of both sides."""
         if self.parts:
             return " AND ".join(part.typed_text for part in self.parts)
         return " = ".join(
@@ -107,7 +104,6 @@ def _together(parts: Sequence[Condition], span: Span | None) -> Condition:
 
 
 def _besides(other: Expression, scope: JoinScope) -> Expression:
-    """A condition that is no equality of both sides, typed."""
     _check_calls(other)
     bound = typed(resolve_names(other, scope, _CLAUSE), scope, _CLAUSE)
     require_boolean(bound, _CLAUSE)
@@ -115,8 +111,8 @@ def _besides(other: Expression, scope: JoinScope) -> Expression:
 
 
 def on_keys(condition: Condition, keys: Sequence[Expression], scope: JoinScope) -> Condition:
-    """The condition of a join with a table whose rows these keys identify: equalities with other
-    columns are what rows have to meet besides."""
+    """The condition of a join with a table identified by these keys: equalities with other columns
+    are further conditions."""
     chosen = [part for part in condition.parts if part.right in keys]
     if not keys or len(chosen) in (0, len(condition.parts)):
         return condition
@@ -212,7 +208,7 @@ def _only_source(side: Expression, sides: list[Expression]) -> str:
         raise PlanError(
             f"Invalid comparison expression '{_shown(side)}' in join '({condition})'. "
             "Each side of the join comparision must contain references from exactly one source.",
-            hint="Compare a column of one source with a column of the other.",
+            hint="Compare a column of one source with a column of the other source.",
             span=span_of(side) or span_of(sides[0]),
         )
     return str(found.pop())

@@ -44,12 +44,9 @@ from streamsql.types import type_of
 def build_joins(
     scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope, *, bounded: bool = False
 ) -> Side:
-    """The sources joined from left to right; `scope` has the custom types, `bounded` tells that the
-    query ends.
-
-    All conditions are looked at before the joins themselves, so that a name that is unknown is
-    reported before a join that is not supported.
-    """
+    """Joins the sources from left to right; `scope` has the custom types, `bounded` means that the
+    query ends. All conditions are analyzed before the joins, so that an unknown name is reported
+    before an unsupported join."""
     check_sources(scans, joins)
     _check_names(scans)
     scopes = [join_scope(scans[: i + 2], scope) for i in range(len(joins))]
@@ -103,8 +100,7 @@ def _column(name: str, alias: str, join: nodes.Join) -> exp.Column:
 
 
 def shared_names(joins: Sequence[nodes.Join], scans: Sequence[Leaf]) -> Mapping[str, str]:
-    """Of columns that USING makes one, the source whose value it is; of a FULL join it is that of
-    neither."""
+    """For columns of USING, the source of their value; for a FULL join neither."""
     found: dict[str, str] = {}
     for place, join in enumerate(joins):
         for name in map(folded, join.using):
@@ -131,12 +127,12 @@ def join_scope(
 
 
 def viable_columns(side: Side) -> tuple[exp.Column, ...]:
-    """The sources' columns that hold the key of what was joined."""
+    """The sources' columns that contain the key of the joined rows."""
     return _columns(side.equals)
 
 
 def viable_parts(side: Side) -> tuple[tuple[exp.Column, ...], ...]:
-    """The same of each part of the key, where several equalities have made it."""
+    """The same for each part of a key of several equalities."""
     several = [parts for e in side.equals if len(parts := parts_of(e)) > 1]
     return tuple(_columns(same) for same in zip(*several, strict=True))
 
@@ -178,7 +174,7 @@ def _joined(
     if join.type is JoinType.FULL:
         equals = ()
     elif kind is JoinKind.ROWS and join.type is not JoinType.INNER:
-        # Of the other side a row that stands alone has nothing.
+        # An unmatched row has no values of the other side.
         equals = (left_on if join.type is JoinType.LEFT else right_on,)
     _check_key_type(equals, key_name, left_on, condition)
     plan = Join(
@@ -208,10 +204,11 @@ def _checked(condition: Condition, kind: JoinKind, join: nodes.Join) -> Expressi
     if condition.besides is not None and full_of_tables:
         raise UnsupportedError(
             "a FULL OUTER JOIN of tables takes equalities only",
-            detail="Two rows of one key that do not meet the other condition would both stand "
-            "alone in the result, and a table has one row of a key.",
-            hint="A LEFT JOIN and a RIGHT JOIN take it: make a table of each. A pull query "
-            "(without EMIT) takes the FULL JOIN as it is.",
+            detail="Two rows of one key that fail the other condition would be two rows of the "
+            "result, "
+            "and a table has one row per key.",
+            hint="Use a LEFT JOIN and a RIGHT JOIN as two tables, or a pull query "
+            "(without EMIT), which supports this FULL JOIN.",
             span=span_of(condition.besides),
         )
     return condition.besides

@@ -1,8 +1,6 @@
-"""What identifies the rows of a query without GROUP BY and PARTITION BY, and its place in SELECT.
-
-The rows of a join are identified by the value both sides agree on, which may be selected as any of
-the columns that hold it; where there is no such column a key column is made, ROWKEY.
-"""
+"""Keys of queries without GROUP BY and PARTITION BY, and their position in SELECT. Rows of a join
+are identified by the value that both sides share, which may be selected as any of its columns;
+without such a column, a key column ROWKEY is added."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ class Identity(Protocol):
     """The key of what FROM gives."""
 
     def keys(self, items: Sequence[Item]) -> Keys:
-        """The expressions that must be in a stored result, given what is selected."""
+        """The expressions that a persistent result must contain, given the selected ones."""
 
     def check(self, selected: Selected, span: Span | None) -> None:
         """PlanError where the stored result lacks a key and there is more to say than usual."""
@@ -144,7 +142,7 @@ class LeftKey:
 
 
 def synthetic_name(taken: Sequence[str]) -> str:
-    """ROWKEY, or the first of ROWKEY_1, .. that is no source's column."""
+    """ROWKEY, or the first unused name of ROWKEY_1, .."""
     if SYNTHETIC not in taken:
         return SYNTHETIC
     number = 1

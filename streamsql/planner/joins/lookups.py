@@ -33,7 +33,7 @@ def check_not_read(source: Source, span: Span | None) -> None:
 
 
 def joined_lookup(left: Side, right: Side, join: Join, condition: Condition) -> Side:
-    """A stream, or what the joins before it give, with what is looked up for each of its rows."""
+    """A stream, or the result of the preceding joins, with a lookup for each row."""
     scan = right.scans[0]
     _check(left, right, join, condition)
     keys = {part.right: part for part in condition.equalities}
@@ -50,14 +50,14 @@ def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
     name = quote(source.name)
     if left.kind is Kind.TABLE:
         raise UnsupportedError(
-            f"a table cannot be joined with {name}, which is a look-up table: what is found for a "
-            "row may change, and the table's result would not",
+            f"a table cannot be joined with {name}, which is a lookup table: its rows may "
+            "change without changing the result",
             hint="Join a stream with it: each of its rows is looked up when it comes.",
             span=join.span,
         )
     if join.type not in (JoinType.INNER, JoinType.LEFT):
         raise PlanError(
-            f"Invalid join type: {name} is a look-up table, whose rows cause no results.",
+            f"Invalid join type: {name} is a lookup table, whose rows produce no results.",
             hint="Use INNER or LEFT JOIN.",
             span=join.span,
         )

@@ -32,7 +32,7 @@ class Side:
     plan: Operator
     scans: tuple[Leaf, ...]
     key: Expression | None
-    """The column that holds the key; None where there is none, or several."""
+    """The key column; None for none or several."""
     equals: tuple[Expression, ...]
     """The key and all expressions known to be equal to it."""
     keys: tuple[Expression, ...] = ()
@@ -81,8 +81,8 @@ def join_kind(
 
 
 def _joins_rows(left: Side, right: Side, join: Join, condition: Condition) -> bool:
-    """Whether, in a query that ends, all rows of both sides meet: those of VALUES, streams without
-    a WITHIN, and tables whose rows may agree and yet stand alone."""
+    """Whether all rows of both sides are compared in a query that ends: VALUES, streams without
+    WITHIN, and tables with further conditions."""
     if join.within is not None:
         return False
     if left.kind is Kind.STREAM and right.kind is Kind.STREAM:
@@ -140,7 +140,7 @@ def _check_stream_table(right: Side, join: Join, condition: Condition) -> None:
         raise PlanError(
             f"Invalid join type: {_NOT_FOR_STREAM_TABLE[join.type]} join not supported for "
             f"stream-table join. Got {_got(join, condition)}.",
-            detail="The stream's records cause the results; the table's rows cause none.",
+            detail="The stream's records produce the results; the table's rows do not.",
             hint="Use INNER or LEFT JOIN.",
             span=join.span,
         )
@@ -155,7 +155,7 @@ def _check_stream_table(right: Side, join: Join, condition: Condition) -> None:
 
 
 def _swapped(left: Side, condition: Condition) -> str | None:
-    """How to write a foreign-key join whose tables stand the other way round."""
+    """The equivalent of a foreign-key join with swapped tables."""
     if len(left.scans) > 1 or condition.left not in left.equals:
         return None
     return f"Write FROM {condition.right_alias} JOIN {condition.left_alias}: a foreign key is left."
@@ -165,7 +165,7 @@ def _key_hint(right: Side) -> str:
     source = right.scans[0].source
     names = " and ".join(column.name for column in source.schema.key)
     if right.key is None:
-        return f"{source.name} has the keys {names}: join on all of them, by AND."
+        return f"The keys of {source.name} are {names}: join on all of them, by AND."
     return f"The primary key of {source.name} is {names}."
 
 
@@ -232,7 +232,7 @@ def _check_formats(left: Side, right: Side, join: Join) -> None:
 
 
 def _regroups(scan: Leaf) -> bool:
-    # What is looked up has been found for a row already, and is in no topic.
+    # The lookup has been done for a row, and is in no topic.
     looked_up = scan.source.lookup is not None
     return looked_up or format_named(scan.source.topic.value_format.name).regroups
 
@@ -265,7 +265,7 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
     if not kept or a.size_ms != b.size_ms:
         raise PlanError(
             "Implicit repartitioning of windowed sources is not supported.",
-            detail="Windowed sources are joined on their keys, and their windows must be of one "
+            detail="Windowed sources are joined on their keys, and must have windows of the same "
             "size.",
             span=condition.span,
             ksqldb=says("windowed-repartition"),
@@ -298,7 +298,7 @@ def check_sources(scans: Sequence[Leaf], joins: Sequence[Join]) -> None:
             name = scan.source.name if isinstance(scan, Scan) else scan.alias
             raise PlanError(
                 f"two sources of the query are called {quote(scan.alias)}",
-                hint="Give one of them another alias.",
+                hint="Use another alias for one of them.",
                 span=join.span,
                 ksqldb=says("self-join" if len(scans) == 2 else "source-joined-twice", source=name),
             )

@@ -27,15 +27,15 @@ class JoinScope(Scope):
     sources: tuple[tuple[str, Schema], ...] = ()
     key: str | None = None
     shared: Mapping[str, str] = field(default_factory=dict)
-    """Columns that USING makes one: whose value an unqualified name means."""
+    """Columns of USING: the source that an unqualified name refers to."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
         return tuple(alias for alias, _ in self.sources)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
-        """The column with its source; BindError where none or several have it. `clause` is for the
-        message."""
+        """Resolves a column and its source; BindError if none or several have it. `clause` is for
+        the message."""
         if column.table:
             self.check_source(column.table, span_of(column))
         bare, owners = column.name, self._of(column, column.name)
@@ -72,8 +72,7 @@ class JoinScope(Scope):
         return bool(self._owners(name) or self._owners(folded(name)))
 
     def suggestion(self, column: exp.Column) -> str:
-        """What a column that cannot be found may have been meant to be; empty where nothing is
-        alike."""
+        """A suggestion for an unknown column; empty without similar names."""
         if column.table:
             elsewhere = next(iter(self._owners(column.name)), None)
             if elsewhere is not None:
@@ -97,8 +96,8 @@ class JoinScope(Scope):
         return any(a == alias and schema.find(name) is not None for a, schema in self.sources)
 
     def _is_own(self, column: exp.Column) -> bool:
-        """Whether a name that is no source's may be a column of the query itself: the key that the
-        join made, the bounds of its windows."""
+        """Whether an unqualified name may be a column of the query itself: the key of the join, the
+        bounds of its windows."""
         own = {self.key, *(bound.name for bound in WINDOW_BOUNDS)}
         return not column.table and column.name in own
 
@@ -108,7 +107,7 @@ class JoinScope(Scope):
 
 
 def joined_name(alias: str, name: str) -> str:
-    """What `*` calls a column of a joined source."""
+    """Name of a joined source's column in `*`."""
     return f"{alias}_{name}"
 
 

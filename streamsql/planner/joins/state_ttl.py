@@ -26,7 +26,7 @@ _GROWS = "A join of streams without a WITHIN keeps every row of both: its state 
 
 
 def state_ttl(properties: WithProperties) -> Within | None:
-    """What the property stands for: rows are kept as long, and no longer; None: it is not given."""
+    """How long rows are kept; None if the property is not given."""
     given = properties.text(_NAME)
     if given is None:
         return None
@@ -38,7 +38,6 @@ def state_ttl(properties: WithProperties) -> Within | None:
 
 
 def with_ttl(query: Query, ttl: Within | None) -> Query:
-    """The query with that in place of a WITHIN, wherever there is none in FROM."""
     if ttl is None:
         return query
     union = tuple(with_ttl(select, ttl) for select in query.union)
@@ -66,17 +65,15 @@ def check_ttl_is_used(root: Operator, properties: WithProperties) -> None:
     if properties.text(_NAME) is None or any(_windows(root)):
         return
     raise ConfigError(
-        f"{_NAME} is for joins of two streams, of which the query has none.",
+        f"{_NAME} applies to stream-stream joins, and the query has none.",
         hint=f"Leave {_NAME} out.",
         span=properties.span(_NAME),
     )
 
 
 def growth_warning(root: Operator, properties: WithProperties | None) -> str | None:
-    """What to say of joins that keep every row, unless STATE_TTL says that it is meant.
-
-    `properties` are those of WITH, which a push query has not.
-    """
+    """Warning about joins that keep every row, unless STATE_TTL declares it. `properties` are those
+    of WITH; push queries have none."""
     if not any(window.is_forever for window in _windows(root)):
         return None
     if properties is None:

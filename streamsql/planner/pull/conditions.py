@@ -27,7 +27,7 @@ _FIRST_SURROGATE = "\ud800"
 
 
 def lookup_of(conditions: Sequence[Expression], source: Source) -> KeyLookup | KeyRange | TableScan:
-    """What has to be looked at so that no row for which all conditions hold is missed."""
+    """The keys and windows that contain all rows for which the conditions hold."""
     disjuncts = disjuncts_of(conditions)
     if disjuncts is None:
         return TableScan()
@@ -90,7 +90,7 @@ class _Bounds:
 
 @dataclass
 class _Wanted:
-    """What one disjunct wants: `keys` None: it does not say which."""
+    """Keys and windows of one disjunct; `keys` None: any key."""
 
     keys: list[tuple[Value, ...]] | None = None
     range: _Bounds | None = None
@@ -99,7 +99,7 @@ class _Wanted:
 
 @dataclass
 class _Atoms:
-    """What the parts of a disjunct say of the key columns and of the window's bounds."""
+    """Conditions of a disjunct on key columns and window bounds."""
 
     values: dict[str, list[Value]] = field(default_factory=dict)
     ranges: dict[str, _Bounds] = field(default_factory=dict)
@@ -123,7 +123,7 @@ def _wanted(parts: Iterable[Expression], source: Source) -> _Wanted:
 
 
 def _read(part: Expression, columns: dict[str, types.SQLType], atoms: _Atoms) -> None:
-    """Note what a part says of one of the columns; of others it may say what it likes."""
+    """Notes a conjunct on one of the columns, and ignores others."""
     if isinstance(part, exp.Paren):
         _read(part.this, columns, atoms)
     elif isinstance(part, exp.Between):

@@ -1,4 +1,4 @@
-"""ORDER BY of a pull query: by columns of the answer, or by others that are selected beside it."""
+"""ORDER BY of a pull query: by columns of the result, or by additional ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREFIX = "$ORDER"
 
 @dataclass(frozen=True)
 class Sorting:
-    """What is sorted by: a name or the place of a column of the answer, or one of `added`."""
+    """A sort expression: a name or position of a result column, or one of `added`."""
 
     by: tuple[str | int, ...] = ()
     orders: tuple[Expression, ...] = ()
@@ -30,7 +30,6 @@ class Sorting:
 
 
 def with_order_columns(query: Query) -> tuple[Query, Sorting]:
-    """The query without ORDER BY, which selects what is sorted by."""
     if not query.order_by:
         return query, Sorting()
     aliases = {
@@ -65,17 +64,17 @@ def naming_order_by(query: Query) -> Iterator[None]:
 
 
 def _selected(value: Expression, query: Query) -> int | None:
-    """The place, from 1, of the column of the SELECT whose expression it is."""
+    """Position, from 1, of the SELECT column with that expression."""
     for place, item in enumerate(query.items, 1):
         if not isinstance(item, SelectExpression):
-            return None  # A star stands for any number of columns.
+            return None  # A star expands to any number of columns.
         if item.expression == value:
             return place
     return None
 
 
 def _shown(value: Expression, query: Query, aliases: dict[str, Expression]) -> str | int | None:
-    """The column of the answer that the expression names; None: it is no such."""
+    """The result column that the expression names, or None."""
     only_shown = bool(query.union) or query.distinct
     if only_shown and not query.union and (place := _selected(value, query)) is not None:
         return place
@@ -111,7 +110,7 @@ def ordered(sorting: Sorting, built: Built) -> tuple[ResultOrder, ...]:
 
 
 def _nulls_first(order: Expression) -> bool:
-    """Unless told otherwise, nulls come last either way."""
+    """By default, nulls sort last in both directions."""
     return bool(order.args.get("nulls_first"))
 
 

@@ -1,7 +1,5 @@
-"""SELECT without EMIT: what it answers, and whether a table's store or Spark's batch engine does.
-
-The operators are those of a push query: both must give the same rows.
-"""
+"""SELECT without EMIT: its result, and whether a table's store or Spark's batch engine produces it.
+The operators are those of a push query, because both must return the same rows."""
 
 from __future__ import annotations
 

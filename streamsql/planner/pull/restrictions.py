@@ -1,7 +1,5 @@
-"""What pull queries are not allowed to do: always, and where a property narrows it.
-
-With table scans switched off they are what they are in ksqlDB: lookups in tables by keys.
-"""
+"""Restrictions of pull queries: permanent ones, and those of properties. With table scans disabled
+they are ksqlDB's: key lookups in tables."""
 
 from __future__ import annotations
 
@@ -132,7 +130,7 @@ def _single_source(built: Built) -> Source | None:
 
 
 def _check_in_lists(where: Expression | None, source: Source) -> None:
-    """Text does not stand for a key of another type."""
+    """Text does not match a key of another type."""
     keys = {c.name: c for c in source.schema.key if is_numeric(c.type) or c.type == BOOLEAN}
     for node in where.find_all(exp.In) if where is not None else ():
         column = node.this
@@ -207,7 +205,7 @@ def _needs_scan(rows: Operator, source: Source) -> PlanError:
 
 
 def _reason(parts: list[Expression], source: Source) -> str | None:
-    """Why one conjunction is no lookup; None: it asks for a range of keys."""
+    """Why a conjunct is not a lookup; None: it is a range of keys."""
     if not parts:
         return "Missing WHERE clause"
     key = source.schema.key

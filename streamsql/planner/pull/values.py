@@ -28,13 +28,13 @@ def constant_of(expression: Expression) -> Value | Unknown:
     try:
         value = evaluate_constant(expression)
     except StreamSQLError:
-        # What fails here fails for each row, too, where it is reported.
+        # A failure here occurs for each row, too, where it is reported.
         return Unknown.UNKNOWN
     return Unknown.UNKNOWN if value is NOT_CONSTANT else value
 
 
 def fitting(value: Value | Unknown, source: SQLType, target: SQLType) -> Value | Unknown:
-    """The value of a key column of type `target` that equals the constant, as results have it."""
+    """The key value of type `target` that equals the constant, in the form of results."""
     if isinstance(value, Unknown):
         return value
     if value is None:

@@ -1,7 +1,5 @@
-"""Conditions with constant parts: TRUE parts of an AND go, and a HAVING that is TRUE goes whole.
-
-A WHERE that is TRUE stays: over a stream it still drops the rows whose value is null.
-"""
+"""Folds constant conditions: TRUE parts of an AND and a TRUE HAVING are removed. A TRUE WHERE is
+kept: over a stream it still drops rows with a null value."""
 
 from __future__ import annotations
 

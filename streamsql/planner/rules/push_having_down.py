@@ -46,6 +46,6 @@ def _only_keys(part: Expression, keys: dict[str, Expression]) -> bool:
 
 
 def _over_input(part: Expression, keys: dict[str, Expression]) -> Expression:
-    """The condition over the aggregation's input: each key replaced by what it stands for."""
+    """The condition over the aggregation's input, with keys expanded."""
     columns = columns_in(part)
     return replace(part, lambda node: keys[node.name].copy() if node in columns else None)

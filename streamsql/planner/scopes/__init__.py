@@ -1,1 +1,1 @@
-"""What a name means."""
+"""Name resolution."""

@@ -1,4 +1,4 @@
-"""Custom types (CREATE TYPE): references to them are replaced by what they stand for."""
+"""Resolves references to custom types (CREATE TYPE)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("BYTEA", "BINARY", "VARBINARY", "BLOB"), "BYTES"),
     "BOOL": "BOOLEAN",
 }
-"""What databases call types that have another name here."""
+"""Type names of databases and their equivalents."""
 
 
 def _known_elsewhere(name: str) -> str | None:

@@ -15,10 +15,7 @@ AGGREGATE_PREFIX = "KSQL_AGG_VARIABLE_"
 
 
 class NameGenerator:
-    """Generates names in the order it is asked, never one of those taken.
-
-    `column_name` tells how a result calls a column that it copies.
-    """
+    """Generates unused names in order. `column_name` is the result name of a copied column."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ _QUALIFIER = "qualifier"
 
 
 def qualified_name(alias: str, name: str) -> str:
-    """What a source's column is called above its Qualify."""
+    """Name of a source's column above its Qualify."""
     return f"{alias}.{name}"
 
 

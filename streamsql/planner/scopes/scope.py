@@ -19,11 +19,9 @@ _BOUND_NAMES = frozenset(column.name for column in WINDOW_BOUNDS)
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns of one source under its alias, system columns included.
-
-    `windowed_query` tells that the query has a WINDOW clause, whose bounds exist only after the
-    aggregation; `types` are the custom types that CAST may name.
-    """
+    """The columns of one source under its alias, including system columns. `windowed_query` means
+    that the query has a WINDOW clause, whose bounds exist only after the aggregation; `types` are
+    the custom types for CAST."""
 
     alias: str
     schema: Schema
@@ -31,8 +29,8 @@ class Scope:
     types: Mapping[str, SQLType] = field(default_factory=dict)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
-        """A typed reference to the column meant; BindError with a suggestion where there is none.
-        Its place in the text is the caller's to keep."""
+        """A typed reference to a column; BindError with a suggestion if unknown. The caller tracks
+        its position."""
         if column.table:
             self.check_source(column.table, span_of(column))
         found = self.schema.find(column.name) or self.schema.find(folded(column.name))
@@ -62,7 +60,7 @@ class Scope:
         return (self.alias,)
 
     def names(self, taken: Collection[str] = ()) -> NameGenerator:
-        """Names for columns of the result, none of those taken and none of a source's columns."""
+        """Names for result columns, distinct from those taken and from the source's columns."""
         return NameGenerator([*self.schema.names, *taken])
 
     def has_column(self, name: str) -> bool:
@@ -116,7 +114,7 @@ def suggestion(name: str, alias: str, schema: Schema) -> str:
         return f"Did you mean {quote(other_case)}? Backticks keep the case of a name."
     own = ", ".join(c.name for c in schema if c not in PSEUDO_COLUMNS)
     if not own:
-        return "There is no FROM that a column could come from."
+        return "Without a FROM, there are no columns."
     return did_you_mean(name, columns) or f"{alias} has the columns {own}."
 
 

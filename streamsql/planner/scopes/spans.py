@@ -1,4 +1,4 @@
-"""Where in the statement's text an expression stands."""
+"""Positions of expressions in the statement's text."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 @dataclass(frozen=True)
 class Grouping:
-    """What the expressions above an aggregation are made of."""
+    """The expressions available above an aggregation."""
 
     keys: tuple[Named, ...]
     aggregates: tuple[Named, ...]
@@ -85,7 +85,7 @@ def build_aggregation(
     selected = divide(items, keys)
     if sink is not None:
         check_stored(selected, keys, sink, query.span, inner=inner)
-    # All rows of a window are one group, whose key comes out of it.
+    # All rows of a window are one group, whose key comes from the window.
     named = () if of_window else _named_keys(groups, selected, scope)
     grouping = Grouping(named, _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES
@@ -209,7 +209,7 @@ def _check_calls(query: Query, calls: Sequence[Expression], items: Sequence[Item
 
 
 def _check_grouped(query: Query, calls: Sequence[Expression], sink: str | None) -> None:
-    """What needs a GROUP BY clause: windows, and results that are stored."""
+    """Rejects windows and persistent results without GROUP BY."""
     if query.group_by:
         return
     if query.window is not None:

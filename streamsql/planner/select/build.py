@@ -1,8 +1,5 @@
-"""From a query to its logical plan, up to the Project that makes the result's columns.
-
-The clauses take effect in the order FROM, WHERE, PARTITION BY or GROUP BY and HAVING, table
-functions, SELECT. What is written where is decided elsewhere.
-"""
+"""From a query to its logical plan, up to the Project of the result's columns. The clauses take
+effect in the order FROM, WHERE, PARTITION BY or GROUP BY and HAVING, table functions, SELECT."""
 
 from __future__ import annotations
 
@@ -62,13 +59,13 @@ class Built:
     window: KeyWindow | None
     """How the result's key is windowed."""
     retention_ms: int | None = None
-    """How long the windows of a windowed aggregation are to be kept; None: for ever."""
+    """Retention of a windowed aggregation's windows; None: unlimited."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a query stands: `sink` is what the whole statement stores (None: shows) its result in,
-    `inner` what a query in FROM is called."""
+    """Position of a query: `sink` is the target of the whole statement (None: transient), `inner`
+    the name of a query in FROM."""
 
     catalog: Catalog
     sink: str | None
@@ -81,8 +78,8 @@ class _Place:
         return self.sink if self.inner is None else self.inner
 
     def stored(self, kind: Kind) -> str | None:
-        """What the result is called if it must have its key: a stream in FROM may lack one, and
-        all that only lives for one answer."""
+        """Name of the result if it requires a key: a stream in FROM, and transient results, may
+        lack one."""
         if self.bounded or (self.inner is not None and kind is Kind.STREAM):
             return None
         return self.named
@@ -96,8 +93,9 @@ def build_query(
     bounded: bool = False,
     ttl: Within | None = None,
 ) -> Built:
-    """The plan of a query whose result is stored in `sink`, or shown (None); `bounded`: of a pull
-    query, whose ORDER BY is its planner's; `ttl`: for joins of streams without a WITHIN."""
+    """The plan of a query whose result is stored in `sink`, or transient (None); `bounded`: of a
+    pull query, whose ORDER BY its planner handles; `ttl`: for stream-stream joins without
+    WITHIN."""
     if not bounded:
         _check_not_ordered(query)
     query = with_ttl(expand(query, catalog.views), ttl)
@@ -147,7 +145,7 @@ def _build(query: Query, place: _Place) -> Built:
     if place.stored(root.kind) is not None and not root.value:
         raise PlanError(
             "The projection contains no value columns.",
-            hint="Select at least one column besides the key.",
+            hint="Select at least one value column in addition to the key.",
             span=query.span,
         )
     return Built(root, built[0].source, built[0].columns, window)
@@ -252,7 +250,7 @@ def _build_distinct(query: Query, place: _Place) -> Built:
     if query.window is not None and query.window.type is not WindowType.TUMBLING:
         raise PlanError(
             "SELECT DISTINCT takes TUMBLING windows only.",
-            hint="In each of them a row with the same values is shown once.",
+            hint="Each of them contains a row with the same values once.",
             span=query.window.span,
         )
     if _is_aggregation(query):

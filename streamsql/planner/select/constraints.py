@@ -30,7 +30,7 @@ def condition_text(condition: Expression, source: Source, types: Mapping[str, SQ
     for part in _of_several(condition):
         raise PlanError(
             f"A constraint is about one record: {expression_text(part)} is not.",
-            hint="Conditions on what a query makes of records belong into its HAVING or WHERE.",
+            hint="Use HAVING or WHERE for conditions on the result of a query.",
             span=span_of(part),
         )
     scope = _scope(source, types)
@@ -74,6 +74,6 @@ def bound_constraints(
 
 
 def _scope(source: Source, types: Mapping[str, SQLType]) -> Scope:
-    """A result has its columns; a record that is read has its time and its place besides."""
+    """A result has its columns; a source record also has its time and position."""
     schema = source.schema if source.created_by_query else Scan(source, source.name).schema
     return Scope(source.name, schema, types=types)

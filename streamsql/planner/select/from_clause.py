@@ -40,7 +40,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class From:
-    """What the clauses after FROM are planned with."""
+    """Planning input of the clauses after FROM."""
 
     root: Operator
     scans: tuple[Leaf, ...]
@@ -59,7 +59,6 @@ class From:
 
     @property
     def key_format(self) -> FormatSpec:
-        """What a result's key is written in unless told otherwise."""
         return self.origin.source.topic.key_format
 
     @property
@@ -68,7 +67,7 @@ class From:
 
 
 HIDDEN = frozenset({"$RANK", "$NUMBER", "$WINDOW"})
-"""Columns that QUALIFY, RANK, HOP and CUMULATE add, which are no part of `*`."""
+"""Columns that QUALIFY, RANK, HOP and CUMULATE add, and that `*` excludes."""
 BuildSubquery = Callable[[Subquery | MatchRecognize], Derived]
 """Plans a query, or the matches of a pattern, in FROM."""
 
@@ -82,8 +81,8 @@ def build_from(
     persistent: bool,
     bounded: bool = False,
 ) -> From:
-    """FROM of a query whose result is called `named`, or shown (None); `persistent` tells that the
-    result of the whole statement is stored, `bounded` that the query ends."""
+    """FROM of a query whose result is named `named`, or transient (None); `persistent` means that
+    the statement's result is stored, `bounded` that the query ends."""
     refs, joins = _flat(query.relation)
     scans = tuple(
         build_subquery(ref)
@@ -146,7 +145,7 @@ def _check_no_windowed_tables(scans: Sequence[Leaf]) -> None:
     ):
         raise PlanError(
             "KSQL does not support persistent queries on windowed tables.",
-            hint="Select from the stream that the table is made of.",
+            hint="Select from the stream that the table is derived from.",
         )
 
 

@@ -1,5 +1,4 @@
-"""Replaces the names of common table expressions and views by the queries that they stand for, so
-that planning meets subqueries only."""
+"""Expands names of common table expressions and views to subqueries."""
 
 from __future__ import annotations
 

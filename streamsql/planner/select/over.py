@@ -30,7 +30,7 @@ _OF_ORDER = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSE
 """The aggregates that are meant; NULLs count."""
 _NOT_KNOWN = {
     "LEAD": "It needs a row that is still to come. LAG(x) on that row gives the same pair.",
-    "NTH_VALUE": "LAG(x, n) gives the value of so many rows before.",
+    "NTH_VALUE": "LAG(x, n) returns the value n rows before.",
     "RANK": "Rows are in the order of their times: ROW_NUMBER() counts them. The first of another "
     "order are WHERE RANK() OVER (..) <= n around a subquery.",
     "DENSE_RANK": "Rows are in the order of their times: ROW_NUMBER() counts them. The first of "
@@ -43,7 +43,7 @@ _NOT_KNOWN = {
 
 @dataclass(frozen=True)
 class _Spec:
-    """What all windows of a query have in common."""
+    """The common window specification of a query."""
 
     keys: tuple[Expression, ...]
     grace_ms: int | None
@@ -72,7 +72,7 @@ def build_over(query: Query, source: From, rows: Operator, *, bounded: bool) -> 
         if spec != specs[0]:
             raise UnsupportedError(
                 "the windows of one SELECT have the same PARTITION BY, ORDER BY and GRACE PERIOD",
-                hint="Put one of them into a subquery: "
+                hint="Use a subquery for one of them: "
                 "SELECT *, .. OVER (..) FROM (SELECT *, .. OVER (..) AS x FROM s).",
                 span=span_of(window),
             )
@@ -97,7 +97,7 @@ def _column(node: Expression, names: dict[exp.Window, str]) -> Expression:
     return column
 
 
-# -- what a query may have besides ---------------------------------------------------------------
+# -- combination with other clauses --------------------------------------------------------------
 
 
 def _check_known(windows: list[exp.Window]) -> None:
@@ -116,10 +116,12 @@ def _check_clauses(query: Query, window: exp.Window) -> None:
     grouped = query.group_by or query.having is not None or any(map(aggregates_in, selected))
     if grouped or query.window is not None or query.emit is Emit.FINAL:
         raise UnsupportedError(
-            "OVER is for the rows of a plain SELECT: no GROUP BY, HAVING, WINDOW, EMIT FINAL or "
-            "aggregate of a group beside it",
-            hint="A pull query (without EMIT) takes a GROUP BY beside it. The groups of a stream "
-            "are a table, of which a stream is declared: CREATE STREAM .. WITH (KAFKA_TOPIC='its "
+            "OVER applies to the rows of a plain SELECT, without GROUP BY, HAVING, WINDOW, EMIT "
+            "FINAL or "
+            "aggregates",
+            hint="A pull query (without EMIT) supports GROUP BY with OVER. Otherwise declare a "
+            "stream over the "
+            "topic of the grouped table: CREATE STREAM .. WITH (KAFKA_TOPIC='its "
             "topic', ..).",
             span=span_of(window),
         )
@@ -128,14 +130,14 @@ def _check_clauses(query: Query, window: exp.Window) -> None:
 def _check_source(source: From, window: exp.Window, *, bounded: bool) -> None:
     if len(source.scans) > 1:
         raise UnsupportedError(
-            "OVER is for the rows of one source, and here are several joined",
+            "OVER applies to the rows of one source, without joins",
             hint="Put the join into a subquery: SELECT .. OVER (..) FROM (SELECT .. FROM a JOIN b "
             "..).",
             span=span_of(window),
         )
     if source.kind is Kind.TABLE and not bounded:
         raise UnsupportedError(
-            "OVER is for the rows of streams, and the source is a table, whose rows change",
+            "OVER requires a stream, and the source is a table, whose rows change",
             hint="The changes of a table are a stream: CREATE STREAM .. WITH (KAFKA_TOPIC='its "
             "topic', ..). The first rows of each group are those WHERE ROW_NUMBER() OVER (..) <= n "
             "around a subquery; a pull query (without EMIT) takes OVER.",
@@ -171,7 +173,7 @@ def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering
     if not orders and not bounded:
         raise PlanError(
             f"{window.this.name or 'A function'} OVER needs an ORDER BY in OVER.",
-            detail="Without one it is about all rows, also those that are still to come.",
+            detail="Without one, it covers all rows, including future ones.",
             hint=f"Write {example}.",
             span=span_of(window),
         )
@@ -198,7 +200,7 @@ def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering
 
 
 def is_time(bound: Expression, source: From) -> bool:
-    """Whether a column holds the time of the row: ROWTIME, or what it is taken from."""
+    """Whether a column is the event time of the row: ROWTIME, or its source column."""
     if not isinstance(bound, exp.Column):
         return False
     time = source.origin.source.timestamp if isinstance(source.origin, Scan) else None
@@ -217,8 +219,8 @@ def _frame(window: exp.Window) -> Frame:
     if "FOLLOWING" in sides or spec.args["end"] != "CURRENT ROW":
         raise UnsupportedError(
             "a frame ends with CURRENT ROW",
-            hint="Rows that follow are still to come: write ROWS BETWEEN 10 PRECEDING AND CURRENT "
-            "ROW. What the next row knows of this one it has by LAG.",
+            hint="Following rows are in the future: use ROWS BETWEEN 10 PRECEDING AND CURRENT "
+            "ROW, or LAG in the later row.",
             span=span_of(spec),
         )
     start, by_time = spec.args["start"], spec.args["kind"] == "RANGE"
@@ -294,8 +296,7 @@ def _renamed(call: Expression, name: str, arguments: list[Expression]) -> exp.An
 def _aggregate(call: Expression, scope: Scope) -> Expression:
     if not isinstance(call, exp.Anonymous) or not REGISTRY.is_aggregate(call.name):
         raise PlanError(
-            f"OVER belongs behind an aggregate function or LAG, and {expression_text(call)} is "
-            "none.",
+            f"OVER requires an aggregate function or LAG: {expression_text(call)} is not one.",
             hint="For example SUM(x) OVER (PARTITION BY a ORDER BY ROWTIME ROWS 9 PRECEDING).",
             span=span_of(call),
         )

@@ -1,4 +1,4 @@
-"""OVER beside a GROUP BY, in queries that end: the groups are written out as a subquery."""
+"""OVER with GROUP BY in queries that end: the groups become a subquery."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def over_groups(query: Query, scope: Scope) -> Query:
 
 
 def _name(expression: Expression) -> str | None:
-    """What the result calls a column that has no alias; None: it is numbered."""
+    """Result name of a column without alias; None: it is numbered."""
     return expression.name if isinstance(expression, exp.Column) else None
 
 
 class _Groups:
-    """What the subquery selects: what is grouped by, and each aggregate of a group once."""
+    """The columns of the subquery: group keys, and each aggregate once."""
 
     def __init__(self, query: Query, scope: Scope) -> None:
         self._scope = scope
@@ -65,7 +65,7 @@ class _Groups:
         return column
 
     def _window(self, window: exp.Window) -> Expression:
-        """The function itself is about several groups; what it is given is each one's."""
+        """The function combines several groups; its arguments belong to one group each."""
         new = window.copy()
         parts = [*new.this.expressions, *(new.args.get("partition_by") or [])]
         order = new.args.get("order")

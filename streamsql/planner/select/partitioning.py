@@ -51,8 +51,7 @@ def _check_source(query: Query, source: From) -> None:
     if source.kind is Kind.TABLE:
         raise PlanError(
             f"PARTITION BY is only supported on streams: {quote(name)} is a table.",
-            hint="A table's key is what identifies its rows; use GROUP BY to aggregate over "
-            "another key.",
+            hint="A table's key identifies its rows; use GROUP BY to aggregate over another key.",
             span=span,
         )
     if source.window is not None:
@@ -97,7 +96,7 @@ def _star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
 
 
 def _joined_star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
-    """The same of each source in turn; ksqlDB shows the pseudo columns here, and so do we."""
+    """The same for each source in turn, including pseudo columns, as in ksqlDB."""
     assert isinstance(source.scope, JoinScope)
     rest: list[Named] = []
     for scan in source.scans:

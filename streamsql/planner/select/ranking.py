@@ -26,15 +26,14 @@ MAX_COUNT = 10_000
 
 
 NUMBER = "ROW_NUMBER"
-"""The column that tells rows of one rank apart where the subquery has no ROW_NUMBER()."""
+"""The column that distinguishes rows of one rank if the subquery has no ROW_NUMBER()."""
 HIDDEN_NUMBER = "$NUMBER"
 """The same in a pull query, whose rows need no key."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a Top-N is made of: the subquery, the item that counts and one that numbers the rows
-    besides, and how many ranks are wanted."""
+    """Parts of a Top-N: the subquery, its rank item, an additional row number, and the limit."""
 
     subquery: Subquery
     item: SelectExpression
@@ -93,7 +92,7 @@ def find_ranking(query: Query) -> Ranking | None:
 
 
 def _counting(items: list[SelectExpression]) -> tuple[SelectExpression, SelectExpression | None]:
-    """The item by which rows are wanted, and a ROW_NUMBER() beside it."""
+    """The rank item, and an additional ROW_NUMBER()."""
     numbers = [item for item in items if _ranks(item) is Ranks.ROW_NUMBER]
     ranks = [item for item in items if item not in numbers]
     if len(numbers) > 1 or len(ranks) > 1:
@@ -108,7 +107,7 @@ def _counting(items: list[SelectExpression]) -> tuple[SelectExpression, SelectEx
     ]
     if over[0] != over[-1]:
         raise UnsupportedError(
-            "ROW_NUMBER() beside RANK() or DENSE_RANK() needs the same OVER",
+            "ROW_NUMBER() in addition to RANK() or DENSE_RANK() requires the same OVER",
             span=items[1].span,
         )
     return ranks[0], numbers[0] if numbers else None
@@ -295,8 +294,9 @@ def _check_clauses(inner: Query, ranking: Ranking) -> None:
 
 def _only_plain(span: Span | None) -> PlanError:
     return PlanError(
-        "ROW_NUMBER() and RANK() are for the rows of a plain SELECT: no GROUP BY, PARTITION BY, "
-        "DISTINCT, UNION ALL or WINDOW beside it.",
+        "ROW_NUMBER() and RANK() apply to the rows of a plain SELECT, without GROUP BY, PARTITION "
+        "BY, "
+        "DISTINCT, UNION ALL or WINDOW",
         hint="Put that into a subquery: SELECT *, ROW_NUMBER() OVER (..) AS n FROM (SELECT ..).",
         span=span,
     )

@@ -1,8 +1,8 @@
-"""IN (SELECT ..) and EXISTS (SELECT ..) in WHERE: joins with a table of which nothing is selected.
+"""IN (SELECT ..) and EXISTS (SELECT ..) in WHERE: joins with a table without selecting its columns.
 
-They are made of operators that there are: the rows are qualified and joined with the subquery's
-table; what has met no row of it is filtered out, or with NOT what has; then the columns get their
-names back.
+They consist of existing operators: the rows are qualified and joined with the subquery's table,
+rows without a match (with NOT: with a match) are filtered out, and the columns get their names
+back.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _semi_join(condition: Expression, scope: Scope) -> SemiJoin | None:
 
 
 def of_values(semi: SemiJoin, catalog: Catalog) -> SemiJoin:
-    """The same over the values that the subquery selects, whether or not they are a table's key."""
+    """The same over the subquery's selected values, whether or not they are a table's key."""
     query = semi.query
     items = [item for item in query.items if isinstance(item, SelectExpression)]
     if len(items) != len(query.items) or len(items) != 1 or query.union:
@@ -134,7 +134,7 @@ def semi_join(
         join = Filter(join, conjunction(conditions))
     keys = _back(rows.schema.key)
     if kind is JoinKind.TABLE_TABLE:
-        # Of a row that is deleted there are no columns of either side.
+        # A deleted row has no columns of either side.
         keys = tuple(Named(key.name, reference(_KEY, key.expression)) for key in keys)
     return Project(join, keys, _back(_others(rows)))
 

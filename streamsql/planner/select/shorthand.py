@@ -1,5 +1,5 @@
-"""What is short for something else, written out before a query is planned: FILTER and DISTINCT of
-aggregates, QUALIFY, and GROUP BY by the number or the alias of a column of the SELECT."""
+"""Expands short forms before planning: FILTER and DISTINCT of aggregates, QUALIFY, and GROUP BY by
+the number or the alias of a SELECT column."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OF_DISTINCT = {
 
 
 _TAKING_BACK = {"MAX": "ARG_MAX", "MIN": "ARG_MIN"}
-"""What gives the same and can take a value back, which ksqlDB's own can not."""
+"""Equivalents with retraction, which ksqlDB's functions lack."""
 _OF_TWO = frozenset({"ARG_MAX", "ARG_MIN"})
 """Aggregates that leave a row out where their second argument is NULL."""
 
@@ -107,7 +107,7 @@ def _filtered(call: exp.Anonymous, node: exp.Filter) -> Expression:
     function = REGISTRY.find(call.name)
     if not isinstance(function, AggregateFunction):
         raise PlanError(
-            f"FILTER belongs behind an aggregate function, and {call.name} is none.",
+            f"FILTER requires an aggregate function: {call.name} is not one.",
             span=span_of(node),
         )
     if isinstance(function, UserAggregate) or _keeps_nulls(call):
@@ -179,7 +179,7 @@ def aliases_of(query: Query) -> dict[str, Expression]:
         for item in query.items
         if isinstance(item, SelectExpression) and item.alias is not None
     }
-    # `AS "metric"` is what databases, whose names are in lower case, call `metric`.
+    # `AS "metric"` names a column `metric` in databases that fold to lower case.
     return {**{alias.upper(): named for alias, named in aliases.items()}, **aliases}
 
 
@@ -189,9 +189,10 @@ def _numbered(value: exp.Literal, query: Query) -> Expression:
     stars = [i for i in query.items[:number] if not isinstance(i, SelectExpression)]
     if not isinstance(item, SelectExpression) or stars:
         raise PlanError(
-            f"GROUP BY {number}: there is no such column in the SELECT.",
-            hint="A number is the place of an expression in the SELECT, from 1; columns of * have "
-            "none.",
+            f"GROUP BY {number}: the SELECT has no such column.",
+            hint="A number is the position of an expression in the SELECT, from 1, not counting "
+            "columns "
+            "of *.",
             span=span_of(value),
         )
     return _grouping(item.expression, value)
@@ -216,7 +217,7 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
     span = span_of(query.qualify)
     if query.group_by or query.distinct or query.window or isinstance(query.relation, Join):
         raise UnsupportedError(
-            "QUALIFY ranks the rows of one source: no JOIN, GROUP BY, DISTINCT or WINDOW with it.",
+            "QUALIFY ranks the rows of one source, without JOIN, GROUP BY, DISTINCT or WINDOW.",
             hint="Put that into a subquery: SELECT * FROM (SELECT ..) QUALIFY ..",
             span=span,
         )
@@ -251,12 +252,9 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
 def _shown(
     query: Query, window: exp.Window, *, bounded: bool
 ) -> tuple[str, tuple[SelectItem, ...]]:
-    """What the column of the rank is called, and the items of the SELECT around it.
-
-    In a pull query it is hidden. A Top-N that goes on is a table that has it in its key: under the
-    name that the SELECT gives it, or that of the function. There `*` has it, so that it is not
-    selected besides.
-    """
+    """Name of the rank column, and the surrounding SELECT items. A pull query hides it. In a
+    continuous Top-N it is part of the key, under its name in the SELECT or that of the function,
+    and `*` includes it."""
     if bounded or window.this.name not in Ranks.__members__:
         return RANK, query.items
     own = [i for i in query.items if isinstance(i, SelectExpression) and i.expression == window]

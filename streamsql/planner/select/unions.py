@@ -1,4 +1,4 @@
-"""UNION ALL and its like: results of several queries, column by column in one type, as one."""
+"""UNION ALL and related operators: combines the results of several queries column by column."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ class Branch:
 def combine(
     branches: Sequence[Branch], operators: Sequence[SetOperator], *, bounded: bool = False
 ) -> tuple[Project, KeyWindow | None]:
-    """All rows under the names of the first query's columns, and how their key is windowed.
-
-    The key is that of all queries if it stands at the same places in them, else there is none. Of
-    tables, which only a `bounded` query can put together, there is none either, nor behind any
-    operator but UNION ALL.
-    """
+    """All rows under the names of the first query's columns, and the window of their key. The key
+    is that of all queries if it has the same position in each, otherwise there is none. Neither
+    have tables a key, which only a `bounded` query can combine, nor operators other than UNION
+    ALL."""
     first, operator = branches[0], operators[0]
     _check_operators(operators, branches, bounded=bounded)
     for number, branch in enumerate(branches, start=1):
@@ -70,7 +68,7 @@ def _folded(rows: Sequence[Operator], operators: Sequence[SetOperator]) -> Opera
 def _check_operators(
     operators: Sequence[SetOperator], branches: Sequence[Branch], *, bounded: bool
 ) -> None:
-    """Which rows there are twice, or on one side only, is known where there are no more to come."""
+    """Duplicates and differences are only known at the end of a bounded query."""
     for operator, branch in zip(operators, branches[1:], strict=True):
         if operator is SetOperator.UNION_ALL:
             continue

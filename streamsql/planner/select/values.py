@@ -20,8 +20,8 @@ _WRITTEN = (
     "INSERT INTO name VALUES (..), (..)."
 )
 _KEPT = (
-    "A query that goes on reads streams and tables: CREATE TABLE name (id INT PRIMARY KEY, ..) "
-    "WITH (..), then INSERT INTO name VALUES (..), (..), and read or join that."
+    "Continuous queries read streams and tables: CREATE TABLE name (id INT PRIMARY KEY, ..) "
+    "WITH (..), then INSERT INTO name VALUES (..), (..), and read or join that table."
 )
 _TOPIC = Topic("", FormatSpec("NONE"), FormatSpec("JSON"))
 

@@ -87,7 +87,7 @@ def _groups_by_window(query: Query, function: WindowFunction) -> bool:
 
 
 def _meant(expression: Expression, query: Query) -> Expression:
-    """What the number or the alias of a column of the SELECT stands for."""
+    """The expression of a column given by number or alias."""
     if isinstance(expression, exp.Literal) and not expression.is_string:
         place = int(expression.name) - 1 if expression.name.isdecimal() else -1
         item = query.items[place] if 0 <= place < len(query.items) else None
@@ -180,12 +180,12 @@ def _check_session(function: WindowFunction, keys: tuple[Expression, ...]) -> No
 
 
 def _check_cumulating(function: WindowFunction, query: Query) -> None:
-    """A window is told by its end."""
+    """A cumulating window is identified by its end."""
     bounds = {_bound(_meant(e, query), function): e for e in query.group_by}
     if function.window.type is WindowType.CUMULATING and "WINDOWEND" not in bounds:
         raise UnsupportedError(
             "the windows of CUMULATE that begin together cannot be one group",
-            hint="GROUP BY window_end, too, which tells them apart.",
+            hint="Add window_end to the GROUP BY, which identifies them.",
             span=span_of(bounds["WINDOWSTART"]),
         )
 
@@ -194,7 +194,7 @@ def _check_where(query: Query, function: WindowFunction) -> None:
     for node in query.where.find_all(exp.Column) if query.where is not None else ():
         if _bound(node, function):
             raise UnsupportedError(
-                f"WHERE cannot look at {node.name} beside a GROUP BY of the window",
+                f"WHERE cannot refer to {node.name} in a GROUP BY of the window",
                 hint="HAVING can.",
                 span=span_of(node),
             )
@@ -204,12 +204,12 @@ def _check_where(query: Query, function: WindowFunction) -> None:
 
 
 def _rows(function: WindowFunction) -> Subquery:
-    """A row in each of its windows; a tumbling one can be told from its time."""
+    """One row per window; the tumbling window of a row follows from its time."""
     window = complete_window(function.window, Emit.CHANGES)
     if window.type is WindowType.SESSION:
         raise UnsupportedError(
             "rows in sessions can only be aggregated",
-            hint="GROUP BY window_start, window_end, and by what SESSION has in PARTITION BY.",
+            hint="GROUP BY window_start, window_end, and the PARTITION BY columns of SESSION.",
             span=function.span,
         )
     size = window.size.ms
@@ -256,7 +256,7 @@ def _first(size: int, advance: int) -> Expression:
 def _in_windows(
     function: WindowFunction, first: Expression, last: Expression, advance: int
 ) -> Subquery:
-    """A row for each of the windows that a row is in, told apart by STEP."""
+    """One row for each window of a row, identified by STEP."""
     bounds = [first, last.copy(), _number(advance)]
     series = exp.Anonymous(this="GENERATE_SERIES", expressions=bounds)
     steps = SelectExpression(exp.Anonymous(this="EXPLODE", expressions=[series]), STEP)
@@ -279,7 +279,7 @@ def _check_time(function: WindowFunction, name: str, catalog: Catalog) -> None:
 
 
 def _is_time(side: Relation, name: str, catalog: Catalog) -> bool:
-    """Whether the column of what stands in FROM is the time of its rows."""
+    """Whether the column is the event time of its source."""
     if name == "ROWTIME":
         return True
     if isinstance(side, WindowFunction):

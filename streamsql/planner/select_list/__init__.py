@@ -1,1 +1,1 @@
-"""What a SELECT lists."""
+"""The SELECT list."""

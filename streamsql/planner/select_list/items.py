@@ -29,7 +29,7 @@ class Item:
 
 
 Stars = Mapping[str | None, Sequence[Named]]
-"""What `*` (None) and `source.*` stand for."""
+"""Expansions of `*` (None) and `source.*`."""
 
 
 def select_items(query: Query, scope: Scope, stars: Stars, *, persistent: bool) -> tuple[Item, ...]:

@@ -16,7 +16,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class Keys:
-    """What identifies a row: expressions over the source's columns, and how messages call them."""
+    """Row identity: expressions over the source's columns, and their names in messages."""
 
     expressions: tuple[Expression, ...]
     noun: str
@@ -24,7 +24,7 @@ class Keys:
     alias: str
     """Of the source, to qualify the expressions in messages; empty where they are already."""
     alternatives: tuple[Expression, ...] = ()
-    """All expressions any of which could stand for the only key."""
+    """Equivalent expressions for a single key."""
     note: str | None = None
     """More to say where the key is missing."""
 
@@ -79,7 +79,7 @@ def check_stored(
     if not selected.value and not inner:
         raise PlanError(
             "The projection contains no value columns.",
-            hint="Select at least one column besides the key.",
+            hint="Select at least one value column in addition to the key.",
             span=span,
         )
 

@@ -1,4 +1,4 @@
-"""From an expression as written to one whose names are resolved and whose nodes are typed."""
+"""From a written expression to one with resolved names and types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bind(expression: Expression, scope: Scope, clause: str) -> Expression:
 
 
 def typed(expression: Expression, scope: Scope, clause: str) -> Expression:
-    """Types for an expression whose names are already resolved."""
+    """Adds types to an expression with resolved names."""
     return infer(expression, {c.name: c.type for c in scope.schema}, clause=clause)
 
 
@@ -53,7 +53,7 @@ _CLOCK = {
     "CURRENT_DATE": types.DATE,
     "CURRENT_TIME": types.TIME,
 }
-"""What PostgreSQL writes as if they were columns, and the part of NOW() that they are."""
+"""PostgreSQL's column-like time functions, and their part of NOW()."""
 
 
 def _clock(column: exp.Column) -> Expression:
@@ -68,7 +68,6 @@ def _clock(column: exp.Column) -> Expression:
 
 
 def reference(name: str, like: Expression) -> exp.Column:
-    """A reference to the column that holds the value of a typed expression."""
     node = exp.Column(this=exp.to_identifier(name, quoted=True))
     node.type = type_of(like)
     return _like(node, like)
@@ -92,7 +91,6 @@ def replace(
 
 
 def is_lambda_parameter(column: exp.Column) -> bool:
-    """Whether the name is a parameter of a lambda around it."""
     if column.table:
         return False
     node = column.parent
@@ -131,8 +129,7 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
 
 
 def is_aggregate(node: Expression) -> bool:
-    """Whether a node calls an aggregate function."""
-    # The call of a user's aggregate, once typed, is a scalar one over what is collected.
+    # A typed call of a user aggregate is a scalar call over the collected values.
     return (
         isinstance(node, exp.Anonymous)
         and REGISTRY.is_aggregate(node.name)
@@ -141,7 +138,6 @@ def is_aggregate(node: Expression) -> bool:
 
 
 def aggregate_function(call: Expression) -> AggregateFunction:
-    """The function that an aggregate call names."""
     function = REGISTRY.get(call.name)
     if not isinstance(function, AggregateFunction):
         raise InternalError(f"{call.name} is not an aggregate function")
@@ -149,7 +145,6 @@ def aggregate_function(call: Expression) -> AggregateFunction:
 
 
 def is_table_function(node: Expression) -> bool:
-    """Whether a node calls a table function."""
     return isinstance(node, exp.Anonymous) and REGISTRY.is_table_function(node.name)
 
 
@@ -169,7 +164,7 @@ def columns_in(expression: Expression) -> list[exp.Column]:
 
 
 def _outermost(expression: Expression, wanted: Callable[[Expression], bool]) -> list[Expression]:
-    """Those of a window are none of the expression: they make no groups."""
+    """Excludes aggregates of a window function, which create no groups."""
     found = []
     for node in expression.dfs(prune=lambda node: wanted(node) or isinstance(node, exp.Window)):
         if wanted(node):

@@ -24,7 +24,7 @@ from streamsql.planner.types.scope import Scope, cast_to, is_literal, span_of, t
 from streamsql.types import SQLType, type_of
 
 COLLECTS_FOR = "collects for"
-"""The meta entry of a COLLECT_LIST that nobody wrote: the user's aggregate that it is for."""
+"""The meta entry of an implicit COLLECT_LIST: its user aggregate."""
 UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
 
 
@@ -64,8 +64,8 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
 def _collected(
     function: UserAggregate, arguments: Sequence[Expression], node: Expression, scope: Scope
 ) -> Expression:
-    """The list of a group's values, as structs: they keep together what stood in one row, and tell
-    this list, which is never cut off, from a COLLECT_LIST of the user's."""
+    """The list of a group's values as structs, which keep the arguments of a row together and
+    distinguish it from a user's COLLECT_LIST with its limit."""
     names = [p.name.upper() for p in function.signatures[0].parameters]
     entries = [
         exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=argument)
@@ -88,7 +88,7 @@ def _call_of_star(node: exp.Anonymous, name: str) -> Expression:
 
 
 def unit(node: exp.Var, scope: Scope) -> Expression:
-    """TypeMismatchError: a time unit is no value."""
+    """Raises TypeMismatchError: a time unit is not a value."""
     del scope
     raise TypeMismatchError(
         f"{node.name} is a time unit, which only functions take",

@@ -1,7 +1,5 @@
-"""The one type of several expressions: of an IN list, an ARRAY's elements, a MAP's values.
-
-Literals follow the lax rules of the dialect: text may stand for a number, a number for text.
-"""
+"""The common type of several expressions: of an IN list, an ARRAY's elements, a MAP's values.
+Literals follow the lax rules of the dialect: text can be used as a number, a number as text."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def common_type_of(expressions: Sequence[Expression], prefix: str = "") -> SQLTy
 
 
 def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType | None:
-    """The type that holds values of `target` and the expression's, or None if there is none."""
+    """The type that holds values of `target` and the expression's, or None."""
     given = types.NULL if isinstance(expression, exp.Null) else type_of(expression)
     if types.is_null(given) or types.is_null(target):
         return given if types.is_null(target) else target
@@ -67,7 +65,7 @@ def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType | 
 
 
 def _widened_by_parts(target: SQLType, expression: Expression, prefix: str) -> SQLType | None:
-    """The same of a constructor, whose literals are taken one by one."""
+    """The same for a constructor, whose literals are handled separately."""
     inner = _places(target)
     for part, name in _parts(expression):
         widened = _widened(inner.get(name, types.NULL), part, prefix)
@@ -115,7 +113,7 @@ def _is_constructor(expression: Expression, target: SQLType) -> bool:
 
 
 def _parts(expression: Expression) -> Iterator[tuple[Expression, str]]:
-    """What a constructor is made of, each part with its place in the type."""
+    """Parts of a constructor with their path in the type."""
     if isinstance(expression, exp.Array):
         for element in expression.expressions:
             yield element, _ELEMENT

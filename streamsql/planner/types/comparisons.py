@@ -55,7 +55,7 @@ def comparison(node: exp.Binary, scope: Scope) -> Expression:
 
 
 def between(node: exp.Between, scope: Scope) -> Expression:
-    """Types BETWEEN, whose bounds become of the value's type."""
+    """Types BETWEEN, whose bounds get the value's type."""
     if (lengths := differences.between(node, scope)) is not None:
         return lengths
     value, low, high = (scope.infer(node.args[part]) for part in ("this", "low", "high"))
@@ -69,7 +69,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
             raise _incomparable(exp.LTE, low, high, node)
         above = cast_to(value, wide)
         if types.is_decimal(wide):
-            # DECIMALs of any precision are compared as they are, an INTEGER bound is made one.
+            # DECIMALs of any precision are compared directly; an INTEGER bound is converted.
             _, from_ = _comparable(exp.GTE, above, low, node)
             _, to = _comparable(exp.LTE, above, high, node)
         else:
@@ -78,7 +78,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
 
 
 def in_list(node: exp.In, scope: Scope) -> Expression:
-    """Types IN, whose items and value become of one type."""
+    """Types IN, whose items and value get one type."""
     value = scope.infer(node.this)
     items = [scope.infer(item) for item in node.expressions]
     target = common_type_of([value, *items], "Invalid Predicate: ")
@@ -101,7 +101,7 @@ def _check_texts(operator: str, node: Expression, *sides: Expression) -> None:
     for side in sides:
         if type_of(side) != types.STRING:
             raise TypeMismatchError(
-                f"{operator} compares STRINGs only, but {describe(side)} is none",
+                f"{operator} compares STRINGs only, but {describe(side)} is not one",
                 hint="Use CAST(x AS STRING).",
                 span=span_of(side) or span_of(node),
             )
@@ -151,7 +151,6 @@ def _regexp_like(
 
 
 def escape(node: exp.Escape, scope: Scope) -> Expression:
-    """Types LIKE .. ESCAPE, of one character."""
     character = scope.infer(node.expression)
     text = character.name if isinstance(character, exp.Literal) else ""
     if len(text) != 1:
@@ -162,13 +161,13 @@ def escape(node: exp.Escape, scope: Scope) -> Expression:
 
 
 def is_(node: exp.Is, scope: Scope) -> Expression:
-    """Types IS [NOT] NULL."""
     null = typed(node.expression, types.NULL)
     return typed(node, types.BOOLEAN, this=scope.infer(node.this), expression=null)
 
 
 def magic_timestamp(text: Expression, other: Expression) -> Expression:
-    """A text literal beside a time column as ms since the epoch; anything else as it is."""
+    """A text literal compared with a time column as ms since the epoch; other expressions are
+    unchanged."""
     if not (
         isinstance(text, exp.Literal)
         and text.is_string
@@ -211,7 +210,7 @@ def _comparable(
     if common is None:
         raise _incomparable(operator, left, right, node)
     if types.is_decimal(common):
-        # DECIMALs are compared as they are, whatever their digits.
+        # DECIMALs are compared directly, regardless of their digits.
         a, b = (types.decimal(*types.precision_scale(side)) for side in (a, b))
         return cast_to(left, a), cast_to(right, b)
     return cast_to(left, common), cast_to(right, common)

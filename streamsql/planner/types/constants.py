@@ -146,7 +146,7 @@ _RULES: dict[type[Expression], Callable[[Any], Any]] = {
 
 
 def coerce_text(text: str, target: SQLType) -> Any:
-    """What a text literal means where a value of `target` is wanted; None if nothing."""
+    """Value of a text literal as `target`; None if impossible."""
     try:
         return coerce_value(text, types.STRING, target)
     except (ValueError, ArithmeticError, binascii.Error):
@@ -154,8 +154,8 @@ def coerce_text(text: str, target: SQLType) -> Any:
 
 
 def coerce_value(value: Any, source: SQLType, target: SQLType) -> Any:
-    """The value as INSERT VALUES takes it: like a cast, but a DECIMAL must fit without rounding
-    and a BOOLEAN must be written as one. ValueError says what is wrong."""
+    """Converts a value as INSERT VALUES does: like a cast, but a DECIMAL must fit without rounding,
+    and a BOOLEAN requires a boolean literal. ValueError if invalid."""
     if _is_container(target):
         return _convert_parts(value, source, target, coerce_value)
     if value is None:

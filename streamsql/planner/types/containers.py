@@ -155,7 +155,6 @@ def map_(node: exp.Map, scope: Scope) -> Expression:
 
 
 def struct(node: exp.Struct, scope: Scope) -> Expression:
-    """Types STRUCT(..)."""
     fields: list[Expression] = []
     kinds: list[tuple[str, SQLType]] = []
     for field in node.expressions:

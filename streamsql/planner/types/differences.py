@@ -15,7 +15,7 @@ from streamsql.values.intervals import Interval, interval
 
 _DAY_MS = 86_400_000
 _MONTH_MS = 30 * _DAY_MS
-"""What PostgreSQL counts a month for where lengths are compared."""
+"""Length of a month in PostgreSQL's comparisons of intervals."""
 _PARTS = {"DAY": (_DAY_MS, None), "HOUR": (3_600_000, 24), "MINUTE": (60_000, 60)}
 _SECONDS = {"SECOND": 60_000, "EPOCH": None}
 
@@ -72,8 +72,8 @@ def _length(side: Expression, node: Expression, scope: Scope) -> Expression:
         found = None if text is None else (text, None)
     if found is None:
         raise TypeMismatchError(
-            "the difference of two TIMESTAMPs is compared with an INTERVAL, and "
-            f"{describe(scope.infer(inner))} is none",
+            "the difference of two TIMESTAMPs is compared with an INTERVAL, but "
+            f"{describe(scope.infer(inner))} is not one",
             hint="For example a - b < INTERVAL '5' MINUTE, or EXTRACT(EPOCH FROM a - b) < 300.",
             span=span_of(node),
         )

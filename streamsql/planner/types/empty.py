@@ -19,7 +19,7 @@ def expecting(expression: Expression, target: SQLType) -> Expression:
 
 
 def expected_type(node: Expression) -> SQLType:
-    """What `expecting` noted; NULL where nothing is known."""
+    """The type noted by `expecting`; NULL if unknown."""
     found: SQLType = node.meta.get(_EXPECTED, types.NULL)
     return found
 

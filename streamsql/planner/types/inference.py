@@ -97,11 +97,9 @@ def is_constant(expression: Expression) -> bool:
 
 
 def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Expression:
-    """The typed expression as a value of `target`, by a Cast where its type is another one.
-
-    `lax` also reads text as a number, boolean or time and writes primitives as text, as INSERT
-    VALUES does. Raises TypeMismatchError if the types don't go together.
-    """
+    """The typed expression as a value of `target`, with a Cast if the types differ. `lax` also
+    reads text as a number, boolean or time and writes primitives as text, as INSERT VALUES does.
+    TypeMismatchError for incompatible types."""
     given = type_of(expression)
     if given == target:
         return expression
@@ -228,7 +226,7 @@ def _distinct(node: exp.Distinct, scope: Scope) -> Expression:
 def _filter(node: exp.Filter, scope: Scope) -> Expression:
     del scope
     raise TypeMismatchError(
-        f"FILTER belongs behind an aggregate function, and {node.this.name} is none",
+        f"FILTER requires an aggregate function: {node.this.name} is not one",
         span=span_of(node),
     )
 

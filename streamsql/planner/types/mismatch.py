@@ -21,7 +21,7 @@ class Mismatch:
 
 
 def mismatch(path: str, given: SQLType, target: SQLType, fits: Fits) -> Mismatch | None:
-    """What is wrong inside of a value for `path`; None where the value as a whole is."""
+    """The error of a nested value at `path`; None if it concerns the value as a whole."""
     if types.is_array(given) and types.is_array(target):
         return _part(f"{path}[]", types.element_type(given), types.element_type(target), fits)
     if types.is_map(given) and types.is_map(target):
@@ -47,6 +47,6 @@ def _part(path: str, given: SQLType, target: SQLType, fits: Fits) -> Mismatch | 
 
 def _unknown(path: str, name: str, wanted: dict[str, SQLType]) -> Mismatch:
     return Mismatch(
-        f"There is no field {path}->{name}",
+        f"unknown field {path}->{name}",
         did_you_mean(name, wanted) or f"{path} has the fields {', '.join(wanted)}.",
     )

@@ -37,7 +37,7 @@ def has_interval(node: exp.Binary) -> bool:
 
 
 def length_of(node: Expression) -> tuple[Interval, Expression | None] | None:
-    """An INTERVAL, and by what it is multiplied; None for anything else."""
+    """An INTERVAL and its multiplier; None for other expressions."""
     if isinstance(node, exp.Mul):
         for side, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(side, exp.Interval) and (found := length_of(side)) is not None:
@@ -47,7 +47,7 @@ def length_of(node: Expression) -> tuple[Interval, Expression | None] | None:
     unit = node.args.get("unit")
     length = interval(node.name, unit.name if unit else None)
     if length is None:
-        raise InternalError(f"{node.name} is no INTERVAL")
+        raise InternalError(f"{node.name} is not an INTERVAL")
     return length, None
 
 
@@ -80,8 +80,8 @@ def shifted(node: exp.Binary, scope: Scope) -> Expression:
 def _scaled(
     length: Interval, factor: Expression | None, kind: SQLType, value: Expression, scope: Scope
 ) -> Expression | None:
-    """A TIMESTAMP and what is no whole multiple of an INTERVAL, or may be a long one: in
-    milliseconds. None for other ones, for which there are calls."""
+    """A TIMESTAMP and a fractional or potentially long multiple of an INTERVAL: in milliseconds.
+    None for others, which use function calls."""
     times = types.INT if factor is None else type_of(scope.infer(factor.copy()))
     if length.months or kind != types.TIMESTAMP or times == types.INT or factor is None:
         return None
@@ -105,7 +105,7 @@ def _check_shifted(typed: Expression, kind: SQLType, length: Interval, node: exp
         if types.is_numeric(kind):
             hint = f"FROM_UNIXTIME({text_of(typed)}) makes a TIMESTAMP of milliseconds."
         raise TypeMismatchError(
-            f"an INTERVAL is added to a DATE, TIME or TIMESTAMP, but {describe(typed)} is none",
+            f"an INTERVAL is added to a DATE, TIME or TIMESTAMP, but {describe(typed)} is not one",
             hint=hint,
             span=span_of(node),
         )
@@ -120,7 +120,7 @@ def _calls(
     value: Expression,
     node: exp.Binary,
 ) -> list[Expression]:
-    """Each around the one before: months first, then days, then what is less than a day."""
+    """Nested calls: months first, then days, then smaller units."""
     if max(abs(length.months), abs(length.millis) // _DAY_MS) >= 2**31:
         raise TypeMismatchError("the INTERVAL is too long", span=span_of(node))
 

@@ -1,7 +1,5 @@
-"""What typing one expression needs: the columns in sight, lambda parameters, and small tree tools.
-
-The rules themselves are in inference.py (the table) and the other files of this folder.
-"""
+"""Typing context of one expression: visible columns, lambda parameters, and small tree tools. The
+rules are in inference.py (the table) and the other files of this folder."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ class Scope:
         return replace(self, lambda_parameters={**self.lambda_parameters, **parameters})
 
     def column_type(self, node: exp.Column) -> SQLType:
-        """The type of a column; BindError where there is none."""
+        """The type of a column; BindError if unknown."""
         if callable(self.columns):
             return self.columns(node)
         if node.name not in self.columns:
@@ -52,7 +50,6 @@ class Scope:
         return self.columns[node.name]
 
     def is_column(self, name: str) -> bool:
-        """Whether it is the name of a column, where columns are known by name."""
         return not callable(self.columns) and name in self.columns
 
 
@@ -84,7 +81,6 @@ def cast_to(node: Expression, target: SQLType) -> Expression:
 
 
 def cast_node(node: Expression, target: SQLType) -> Expression:
-    """The typed expression inside a Cast."""
     new = exp.Cast(this=node, to=target.copy())
     new.meta.update(node.meta)
     new.type = target.copy()
@@ -96,7 +92,7 @@ COMPARES = "compares"
 
 
 def is_comparison(node: Expression) -> bool:
-    """Whether it is a call that stands for an operator, `~` or SIMILAR TO."""
+    """Whether it is the call of an operator, `~` or SIMILAR TO."""
     return COMPARES in node.meta
 
 
@@ -130,7 +126,7 @@ _BRACKETED = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Case),
 )
-"""What ksqlDB shows in brackets, wherever it stands."""
+"""Expressions that ksqlDB shows in parentheses."""
 
 
 def _lower_case(node: Expression) -> Expression:

@@ -32,7 +32,8 @@ def over(node: exp.Window, scope: Scope) -> Expression:
     """UnsupportedError for a window function."""
     raise UnsupportedError(
         f"{node.this.name}() OVER is not supported here",
-        hint="OVER stands in the SELECT; a condition on it goes around a subquery: SELECT * FROM "
+        hint="OVER is allowed in the SELECT; filter its result in an enclosing query: SELECT * "
+        "FROM "
         "(SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) AS n FROM source) WHERE n <= 3.",
         span=span_of(node),
     )

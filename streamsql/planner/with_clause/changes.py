@@ -45,7 +45,7 @@ def change_options(
                 span=properties.span(name),
             )
         if given.upper() not in values:
-            raise properties.invalid(name, f"'{given}' is none of {', '.join(values)}")
+            raise properties.invalid(name, f"'{given}' is not one of {', '.join(values)}")
         options[option] = given.upper()
     return options
 
@@ -64,12 +64,12 @@ def check_change_source(
         raise UnsupportedError(
             f"a SOURCE {statement.kind.value} over {name} cannot be served from its topic",
             hint=f"CREATE {statement.kind.value} without SOURCE, and CREATE TABLE .. AS SELECT * "
-            "FROM it for what is to be looked up by key.",
+            "FROM it for key lookups.",
             span=statement.span,
         )
     if statement.kind is Kind.STREAM and properties.text("UNAVAILABLE_VALUES") is not None:
         raise ConfigError(
-            "A stream has the changes as they are told: no row before it is kept.",
+            "A stream has the changes as recorded, without previous rows.",
             hint="Leave UNAVAILABLE_VALUES out, or CREATE TABLE.",
             span=properties.span("UNAVAILABLE_VALUES"),
         )
@@ -97,7 +97,7 @@ def check_change_columns(kind: Kind, columns: tuple[Column, ...], name: str) -> 
 
 
 def check_writable(name: str, target: str) -> None:
-    """UnsupportedError where records of the format are to be written."""
+    """Raises UnsupportedError if the format cannot be written."""
     if tells_changes(name):
         raise UnsupportedError(
             f"Cannot insert into {target}: its topic holds the changes of a database, {name}.",

@@ -1,4 +1,4 @@
-"""What WITH (..) says of files that are read or written outside of Kafka."""
+"""WITH (..) of files outside of Kafka."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def file_format(given: WithProperties) -> str:
-    """FORMAT, by default the first; ConfigError for one that is none of files."""
+    """FORMAT, by default the first; ConfigError for a format that files do not support."""
     format = (given.text("FORMAT") or FORMATS[0]).upper()
     if format not in FORMATS:
-        raise given.invalid("FORMAT", f"'{format}' is none of {', '.join(FORMATS)}")
+        raise given.invalid("FORMAT", f"'{format}' is not one of {', '.join(FORMATS)}")
     return format
 
 
 def check_path(path: str, given: WithProperties, example: str) -> None:
     """ConfigError where PATH depends on a folder that a process happens to be in."""
     if not _ABSOLUTE.match(path) or not path.isprintable():
-        raise given.invalid("PATH", "it is no absolute path and no URI", example)
+        raise given.invalid("PATH", "it is not an absolute path or a URI", example)

@@ -69,7 +69,7 @@ def _of_changes(
 
 
 def _refuse_changes(properties: WithProperties, side: str, name: str) -> None:
-    """ConfigError for a format of changes, where records are written or it stands for keys."""
+    """Raises ConfigError for a CDC format of written records or of keys."""
     if _named(properties, side, name).written_as is not None:
         raise ConfigError(
             f"{name.upper()} is read alone, as the VALUE_FORMAT of CREATE STREAM | TABLE over a "
@@ -80,7 +80,7 @@ def _refuse_changes(properties: WithProperties, side: str, name: str) -> None:
 
 
 def _inherited(spec: FormatSpec) -> FormatSpec:
-    """What a result is written in where its source is of that format."""
+    """Format of a result over a source with that format."""
     other = format_named(spec.name).written_as
     return spec if other is None else FormatSpec(other)
 
@@ -153,7 +153,7 @@ def _named(properties: WithProperties, side: str, name: str) -> Format:
 def _options(
     properties: WithProperties, side: str, spec_format: Format, inherited: FormatSpec | None
 ) -> dict[str, str]:
-    """All that the clause says about one side's format; ConfigError for what it does not take."""
+    """Options of one side's format; ConfigError for unsupported ones."""
     options = _delimiter(properties, side, spec_format, inherited)
     given = properties.schema_options(side)
     refused = [option for option in given if option not in spec_format.takes]

@@ -113,11 +113,10 @@ class WithProperties:
         return value.lower() == "true"
 
     def format_name(self, side: str) -> str | None:
-        """KEY_FORMAT or VALUE_FORMAT, or FORMAT that stands for both."""
+        """KEY_FORMAT or VALUE_FORMAT, or FORMAT for both."""
         return self.texts.get(f"{side}_FORMAT") or self.texts.get("FORMAT")
 
     def delimiter(self, side: str) -> str | None:
-        """The delimiter as one character."""
         name = f"{side}_DELIMITER"
         value = self.texts.get(name)
         if value is None:
@@ -140,7 +139,6 @@ class WithProperties:
         return delimiter
 
     def schema_id(self, side: str) -> int | None:
-        """KEY_SCHEMA_ID or VALUE_SCHEMA_ID."""
         return self.integer(self.schema_property(side, SCHEMA_ID), minimum=1)
 
     def schema_property(self, side: str, option: str) -> str:
@@ -163,7 +161,7 @@ class WithProperties:
             if given[NULLABLE] not in ("OPTIONAL", "WRAPPER"):
                 raise self.invalid(
                     self.schema_property(side, NULLABLE),
-                    f"'{nullable}' is none of OPTIONAL, WRAPPER",
+                    f"'{nullable}' is not one of OPTIONAL, WRAPPER",
                 )
         return given
 
@@ -187,7 +185,7 @@ class WithProperties:
             return None
         names = [t.value for t in WindowType]
         if text.upper() not in names:
-            raise self.invalid("WINDOW_TYPE", f"'{text}' is none of {', '.join(names)}")
+            raise self.invalid("WINDOW_TYPE", f"'{text}' is not one of {', '.join(names)}")
         window = WindowType(text.upper())
         if KeyWindow(window).has_end:
             if size is not None:
@@ -220,7 +218,7 @@ class WithProperties:
         return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 
     def duration(self, name: str, text: str) -> Duration:
-        """The property's text as an amount and a unit; ConfigError where it is none."""
+        """The property's text as an amount and a unit; ConfigError if invalid."""
         parts = text.split()
         unit = parts[1].upper().removesuffix("S") if len(parts) == 2 else ""
         if len(parts) == 2 and parts[0].isdecimal() and unit in Duration.UNITS_MS:
@@ -256,7 +254,6 @@ def _text(value: str | int | float | bool) -> str:
 
 
 def names_taken(place: Place) -> tuple[str, ...]:
-    """The properties that WITH may hold there."""
     return _TAKEN[place]
 
 

@@ -1,8 +1,5 @@
-"""What stands in pg_catalog of the engine's streams, tables and views.
-
-Streams and tables are ordinary tables to clients, and their comments say which they are. Numbers of
-relations (OIDs) follow from their names: they are the same after a restart.
-"""
+"""pg_catalog content for the engine's streams, tables and views. Streams and tables are ordinary
+tables, with a comment that names the kind. OIDs derive from names: they survive restarts."""
 
 from __future__ import annotations
 
@@ -33,19 +30,13 @@ _CLASS, _CONSTRAINT = SYSTEM_OIDS["pg_class"], SYSTEM_OIDS["pg_constraint"]
 
 
 class Described(Protocol):
-    """What an engine tells of itself (api/inspection.py)."""
+    """The required part of an engine's inspection (api/inspection.py)."""
 
-    def sources(self, kind: Kind | None = None) -> list[SourceFacts]:
-        """All streams and tables."""
-        ...
+    def sources(self, kind: Kind | None = None) -> list[SourceFacts]: ...
 
-    def views(self) -> list[ViewFacts]:
-        """All views."""
-        ...
+    def views(self) -> list[ViewFacts]: ...
 
-    def view_schema(self, name: str) -> Schema:
-        """The columns of a view."""
-        ...
+    def view_schema(self, name: str) -> Schema: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ class Relation:
 
     @property
     def kind(self) -> str:
-        """As pg_class has it."""
+        """relkind of pg_class."""
         return "r" if self.definition is None else "v"
 
     @property
@@ -74,7 +65,6 @@ class Relation:
 
 
 def relations_of(described: Described) -> list[Relation]:
-    """All that clients see."""
     found = [_source(facts) for facts in described.sources()]
     for view in described.views():
         columns = described.view_schema(view.name).columns
@@ -115,7 +105,7 @@ def oids_of(relations: Sequence[Relation]) -> dict[str, int]:
 
 
 def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
-    """The rows of the relations that tell of these, by name; others follow from them."""
+    """Rows of the base relations, by name; others derive from them."""
     oids = oids_of(relations)
     constraints = [*_constraints(relations, oids)]
     tables: dict[str, list[Mapping[str, object]]] = {
@@ -144,7 +134,7 @@ def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
 
 
 def settings_rows(settings: Settings) -> Rows:
-    """pg_settings, as a session has it."""
+    """pg_settings of a session."""
     return [
         row("pg_settings", {"name": name, "setting": settings.get(name), "context": "user"})
         for name in sorted(NAMES)

@@ -1,8 +1,5 @@
-"""Relations of pg_catalog and information_schema that follow from others, in DuckDB's SQL.
-
-Each is given by the columns that have a value; all others are null, as they are in PostgreSQL for
-what is here.
-"""
+"""Derived relations of pg_catalog and information_schema in DuckDB's SQL. Each lists its columns
+with values; all others are null."""
 
 from __future__ import annotations
 
@@ -96,7 +93,6 @@ SELECT {_CONSTRAINT}, a.attname AS column_name {_WITH_KEYS}
 
 
 def derived() -> list[str]:
-    """The statements that fill them, anew."""
     return [
         statement
         for name, select in _DERIVED.items()

@@ -20,7 +20,7 @@ _PLACE = re.compile(r"%([sIL%])")
 _FUNCTIONS = frozenset(
     "typinput typoutput typreceive typsend typmodin typmodout typanalyze typsubscript".split()
 )
-"""Columns of pg_type that name functions; `-` where there is none."""
+"""Columns of pg_type that name functions; `-` without one."""
 _REFUSED = frozenset("pg_sleep sleep nextval setval currval getenv getvariable query".split())
 _NAMING = {
     "REGCLASS": "regclass_name",
@@ -31,7 +31,7 @@ _NAMING = {
 
 @dataclass(frozen=True)
 class Context:
-    """What a query asks of its session, and how names are found."""
+    """Session values and name lookup for a query."""
 
     user: str
     database: str
@@ -43,19 +43,20 @@ class Context:
 
 
 def refused(reason: str) -> PgError:
-    """What is asked of pg_catalog and is not there."""
+    """The error for an unsupported query of pg_catalog."""
     return PgError(
         NOT_SUPPORTED,
         "this query of the system catalog cannot be answered",
         detail=reason.removesuffix(".") + ".",
-        hint="Queries of streams and tables are answered by the engine, those of pg_catalog and "
-        "information_schema by a copy of what is in it; one cannot ask both at once.",
+        hint="The engine answers queries of streams and tables, and a separate copy those of "
+        "pg_catalog and "
+        "information_schema; one query cannot use both.",
     )
 
 
 def changed(node: exp.Expr, context: Context) -> exp.Expr:
-    """What stands in the place of one node, whose own parts are changed already; the node itself
-    where there is nothing to change. PgError for what cannot be answered."""
+    """The replacement of one node whose children have been replaced, or the node itself. PgError if
+    it is unsupported."""
     if isinstance(node, exp.Cast):
         return _cast(node, context)
     if isinstance(node, exp.Anonymous):
@@ -151,7 +152,7 @@ def _call(node: exp.Anonymous, context: Context) -> exp.Expr:
         found = context.oid(name.removeprefix("to_").upper(), _last_name(text))
         return exp.null() if found is None else exp.Literal.number(found)
     if name in _REFUSED or name.startswith(("read_", "duckdb_", "pg_sleep", "pragma_")):
-        raise refused(f"There is no function {name}")
+        raise refused(f"unknown function {name}")
     if name in ("json_build_object", "jsonb_build_object"):
         return exp.Anonymous(this="json_object", expressions=given)
     if name == "pg_get_expr" and len(given) == 3:
@@ -219,7 +220,7 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 def _is_no_function(node: exp.EQ | exp.NEQ) -> bool:
-    """Whether a function of a type is compared with 0, which stands for none."""
+    """Whether a type's function is compared with 0, which means none."""
     name, number = node.this, node.expression
     is_function = isinstance(name, exp.Column) and name.name in _FUNCTIONS
     return is_function and isinstance(number, exp.Literal) and number.name == "0"

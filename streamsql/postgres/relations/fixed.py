@@ -1,5 +1,4 @@
-"""What stands in pg_catalog whatever there is: the system's own relations, PostgreSQL's types, the
-one role and the like."""
+"""Fixed content of pg_catalog: system relations, PostgreSQL's types, the role and similar."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ _VIEWS = frozenset(
     "pg_stat_user_tables pg_tables pg_timezone_names pg_user pg_views".split()
 )
 _FUNCTIONS = frozenset({"pg_get_keywords"})
-"""Tables of DuckDB's that stand for functions."""
+"""DuckDB tables that represent functions."""
 RESERVED = """
 all analyse analyze and any array as asc asymmetric both case cast check collate column constraint
 create current_catalog current_date current_role current_time current_timestamp current_user default
@@ -48,11 +47,11 @@ initially intersect into lateral leading limit localtime localtimestamp not null
 order placing primary references returning select session_user some symmetric table then to trailing
 true union unique user using variadic when where window with
 """.split()
-"""Words of PostgreSQL's that are no names unless they are quoted."""
+"""Reserved words of PostgreSQL, which must be quoted as names."""
 
 
 def fixed() -> dict[str, Rows]:
-    """The rows of those that are always the same, and those of pg_class that are the system's."""
+    """Rows of constant relations, and the system's rows of pg_class."""
     role = {
         "oid": OWNER,
         "rolname": OWNER_NAME,
@@ -164,7 +163,7 @@ _PREFERRED = frozenset({"bool", "text", "float8", "timestamptz", "oid"})
 _UNDERSCORED = frozenset(
     {"date", "time", "timestamp", "timestamptz", "numeric", "json", "jsonb", "uuid"}
 )
-"""Types whose functions have a `_` behind the type's name."""
+"""Types whose functions have a `_` after the type's name."""
 _MODIFIED = frozenset({"numeric", "time", "timestamp", "timestamptz", "bpchar", "varchar"})
 
 
@@ -177,7 +176,7 @@ def alignment(codec: ScalarCodec, *, array: bool = False) -> str:
 
 
 def storage(codec: ScalarCodec, *, array: bool = False) -> str:
-    """How PostgreSQL stores values of a type: p as they are, m and x elsewhere too."""
+    """PostgreSQL's storage of a type: p plain, m and x also out of line."""
     if array:
         return "x"
     if codec.size > 0 or codec.name in ("unknown", *_VECTORS):
@@ -186,7 +185,6 @@ def storage(codec: ScalarCodec, *, array: bool = False) -> str:
 
 
 def collation(codec: ScalarCodec) -> int:
-    """The collation of a type, 0 where it has none."""
     if codec.name == "name":
         return C_COLLATION
     return DEFAULT_COLLATION if codec.name in ("text", "bpchar", "varchar") else 0
@@ -238,7 +236,6 @@ _SUBSCRIPTS = {
 
 
 def _type(codec: ScalarCodec) -> dict[str, object]:
-    """What a type and its arrays have in common."""
     modifies = codec.name in _MODIFIED
     return {
         "typnamespace": PG_CATALOG,

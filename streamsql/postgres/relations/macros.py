@@ -1,8 +1,5 @@
-"""What pg_catalog has of functions and views over its tables, in DuckDB's SQL.
-
-A macro's argument is put into its text as it stands: so that a name in it is never taken for one of
-the macro's own, those begin with `q_`.
-"""
+"""Functions and views of pg_catalog in DuckDB's SQL. A macro's argument is substituted textually,
+so macros' own names begin with `q_`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""PostgreSQL's SQL over pg_catalog as DuckDB reads it.
-
-sqlglot does most of it. What it does not read is taken out of the text before; names of relations,
-casts to types that name things (regclass ..), functions of the session and the names of columns
-are seen to here. What has no counterpart is refused, never answered with something else.
-"""
+"""Rewrites PostgreSQL's SQL over pg_catalog for DuckDB. sqlglot does most of it; unsupported syntax
+is removed from the text first. Relation names, casts to types that name objects (regclass ..),
+session functions and column names are handled here. Queries without equivalent are rejected."""
 
 from __future__ import annotations
 
@@ -34,12 +31,11 @@ _NOT_NAMES = ('"default"', '"c"', '"posix"', '"char"')
 """Collations and a type, which are quoted in the patterns."""
 _CHANGES = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Drop)
 _ROWS = ("unnest", "generate_series", "generate_subscripts")
-"""Functions that give rows, and may stand in FROM: DuckDB's own read files and tell of its
-insides."""
+"""Table functions allowed in FROM: DuckDB's own could read files or internals."""
 _VALUES = ("string_to_array", "current_schema", "current_schemas", "current_database")
 """Functions of one value that clients write in FROM."""
 _NAMES_TO_QUOTE = frozenset("select insert update delete table references order group user".split())
-"""Words that stand for names behind AS and behind a dot, which sqlglot reads as something else."""
+"""Names after AS and after a dot that sqlglot would parse as keywords."""
 
 
 def rewritten(text: str, context: Context) -> str:
@@ -56,7 +52,7 @@ def rewritten(text: str, context: Context) -> str:
             name.set("this", name.name.lower())
     _name_columns(tree)
     _relations(tree)
-    # From the inside out: what is put in the place of something is not looked at again.
+    # Bottom-up: replacements are not visited again.
     for node in reversed(list(tree.walk(bfs=False))):
         found = changed(node, context)
         if found is not node:
@@ -65,7 +61,7 @@ def rewritten(text: str, context: Context) -> str:
 
 
 def _readable(text: str) -> str:
-    """Without what sqlglot does not read; literals and other names stay as they are."""
+    """Removes syntax that sqlglot does not support; literals and other names are unchanged."""
     runs = groupby(lexemes(text), _is_literal)
     found = ((literal, "".join(piece for _, piece, _ in run)) for literal, run in runs)
     return "".join(piece if literal else _replaced(piece) for literal, piece in found)
@@ -144,7 +140,7 @@ def _relations(tree: exp.Query) -> None:
         ours = f"{INFORMATION}{name}" if schema == "information_schema" else name
         if ours not in RELATIONS or schema not in ("", "pg_catalog", "information_schema"):
             shown = f"{schema}.{name}" if schema else name
-            raise refused(f"There is no {shown} among the system's relations")
+            raise refused(f"unknown system relation {shown}")
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
         oids[table.alias] = SYSTEM_OIDS[ours]
@@ -171,7 +167,7 @@ def _function(table: exp.Table) -> None:
         row = exp.select(exp.alias_(table.this, name, quoted=True))
         table.replace(row.subquery(name))
     elif called not in _ROWS:
-        raise refused(f"There is no {called} among the functions that give rows")
+        raise refused(f"unknown table function {called}")
     elif alias is not None and not alias.columns:
         alias.set("columns", [alias.this.copy()])
     if called == "generate_series" and alias is not None:

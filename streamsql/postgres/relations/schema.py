@@ -1,9 +1,9 @@
-"""The columns of pg_catalog and information_schema, as PostgreSQL 15 has them.
+"""Columns of pg_catalog and information_schema of PostgreSQL 15.
 
-Each line is a relation with its columns; a letter behind the colon is their type: o oid, n text, s
+Each line is a relation with its columns; a letter after the colon is their type: o oid, n text, s
 smallint, i integer, b bigint, f real, t boolean, z moment, v and w vectors of smallints and oids,
-O, N and S arrays of the same. What is in none of `contents`, `fixed` and `derived` is truly empty:
-there are no triggers, rules or sequences here.
+O, N and S arrays of the same. Relations outside of `contents`, `fixed` and `derived` are empty:
+there are no triggers, rules or sequences.
 """
 
 from __future__ import annotations
@@ -214,14 +214,14 @@ def _relations(text: str, prefix: str = "") -> dict[str, tuple[tuple[str, str], 
 
 
 INFORMATION = "information_schema_"
-"""Before the names of what stands in information_schema."""
+"""Name prefix of information_schema."""
 RELATIONS = _relations(_PG_CATALOG) | _relations(_INFORMATION_SCHEMA, INFORMATION)
 """Columns with DuckDB's types, by the name of the table in DuckDB."""
 Rows = list[tuple[object, ...]]
 
 
 def row(relation: str, given: Mapping[str, object]) -> tuple[object, ...]:
-    """A row in the order of a relation's columns; what is not given is null."""
+    """A row in column order; missing values are null."""
     names = [name for name, _ in RELATIONS[relation]]
     assert given.keys() <= set(names), (relation, given.keys() - set(names))
     return tuple(given.get(name) for name in names)

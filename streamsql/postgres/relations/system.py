@@ -1,8 +1,8 @@
-"""Answers queries of pg_catalog and information_schema: a DuckDB in memory, filled from what the
-engine tells of itself, anew when that has changed.
+"""Answers queries of pg_catalog and information_schema with an in-memory DuckDB, refilled when the
+catalog has changed.
 
-DuckDB is optional (`streamsql[postgres]`). Without it such queries are refused, not answered with
-nothing; `SELECT 1` and the few others that need no relation are the engine's then.
+DuckDB is optional (`streamsql[postgres]`). Without it, such queries are rejected; the engine
+handles `SELECT 1` and the few others without relations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _log = logging.getLogger("streamsql.postgres")
 LONGEST_SECONDS = 5.0
 MAX_ROWS = 100_000
 MAX_BYTES = 32 * 1024 * 1024
-"""Bounds of one answer, which is in memory as a whole. DuckDB bounds what it works with itself."""
+"""Limits of one result, which is held in memory. DuckDB limits its own memory."""
 PIECE_ROWS = 256
 """Rows that are taken from DuckDB between two looks at the bounds."""
 AT_A_TIME = 4
@@ -62,18 +62,17 @@ _CODECS = {
 }
 _CURSOR = {"statement": "", "is_holdable": True, "is_binary": False, "is_scrollable": False}
 _VECTORS = {TYPES["v"]: scalars.INT2VECTOR, TYPES["w"]: scalars.OIDVECTOR}
-"""Told from arrays by types that nothing else here has."""
+"""Types unique to vectors, which distinguish them from arrays."""
 _OWN_CLASSES = f"relnamespace = {fixed.PUBLIC}"
 """Which of pg_class are not the system's."""
 _PLAIN = frozenset("( ) , . :: - +".split())
 _OF_CALLS = frozenset("/ * % || = <> < > <= >=".split())
-"""What may stand besides between functions of the system's: a text without one is the engine's."""
+"""Tokens allowed between calls of system functions: other texts are the engine's."""
 _READS = ("SELECT", "WITH", "VALUES", "TABLE")
 _Answer = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
 
 def system(engine: Engine) -> System:
-    """What answers for an engine."""
     return Catalog(engine) if find_spec("duckdb") else Missing(engine)
 
 
@@ -88,7 +87,6 @@ class Missing:
         return asks_system(text, _own(self._engine), relations_only=True)
 
     def answer(self, text: str, asker: Asker) -> _Answer:
-        """Refuses."""
         raise PgError(
             NOT_SUPPORTED,
             "queries of the system catalog need DuckDB, which is not installed here",
@@ -184,7 +182,7 @@ class Catalog:
         connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
         for statement in (*definitions(), *macros()):
             connection.execute(statement)
-        # What clients send reaches no file and no network.
+        # Clients' SQL has no access to files or the network.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         _fill(connection, fixed.fixed())
@@ -206,7 +204,7 @@ def _fill(connection: Any, tables: dict[str, Rows]) -> None:
 
 
 def _of_session(sql: str, asker: Asker) -> dict[str, Rows]:
-    """The relations in a query whose rows differ by session."""
+    """Relations in a query whose rows differ by session."""
     found: dict[str, Rows] = {}
     if "pg_cursors" in sql:
         named = ({"name": name, **_CURSOR} for name in asker.cursors)
@@ -233,7 +231,7 @@ def _bounded(found: Any) -> list[tuple[object, ...]]:
 
 
 def _size(value: object) -> int:
-    """About how many bytes of memory a value takes, with what is in it."""
+    """Approximate memory size of a value with its content."""
     match value:
         case tuple() | list():
             return sys.getsizeof(value) + sum(map(_size, value))
@@ -291,7 +289,6 @@ def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: boo
 
 
 def _calls(tokens: Sequence[tuple[str, str]]) -> bool:
-    """Whether a function of the system's is called."""
     return any(
         kind == "WORD" and piece.lower() in FUNCTIONS and behind == "("
         for (kind, piece), (_, behind) in pairwise(tokens)
@@ -323,7 +320,7 @@ def type_of(kind: str) -> PgType:
 
 
 def _plain(row: Sequence[object], columns: Sequence[Column]) -> tuple[object, ...]:
-    """What a column of text holds is text; whole numbers of NUMERIC are Decimals."""
+    """Plain Python values: text columns are text, integers of NUMERIC are Decimals."""
     cells: list[object] = []
     for value, column in zip(row, columns, strict=True):
         if value is None or column.type.array:

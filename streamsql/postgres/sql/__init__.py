@@ -1,1 +1,1 @@
-"""What of a client's text is the protocol's business: names, placeholders, session commands."""
+"""Protocol aspects of a client's text: names, placeholders, session commands."""

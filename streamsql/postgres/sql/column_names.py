@@ -1,5 +1,5 @@
-"""What PostgreSQL calls the columns of a SELECT that have no alias: after the function or column
-that they are. The engine calls them KSQL_COL_0, or after both sides of a join."""
+"""PostgreSQL's names of SELECT columns without alias: the function or column name. The engine's are
+KSQL_COL_0, or qualified names of joins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = ("WORD", "QUOTED")
 _UNNAMED = "?column?"
 _Token = tuple[str, str]
 _REMEMBERED = 1_000
-"""Of so many texts: a prepared statement is run again and again."""
+"""Cache size: a prepared statement is executed repeatedly."""
 
 
 @lru_cache(_REMEMBERED)
@@ -34,7 +34,6 @@ def column_names(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _items(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
-    """The items of the SELECT list."""
     at = next((n for n, depth in _depths(tokens) if not depth and _is(tokens[n], "SELECT")), None)
     if at is None:
         return
@@ -86,7 +85,7 @@ def _of_column(item: Sequence[_Token]) -> str | None:
 
 
 def _of_expression(item: Sequence[_Token]) -> str | None:
-    """What names an expression; None where nothing does."""
+    """Name of an expression; None without one."""
     column = _of_column(item)
     if column is not None or not item:
         return column
@@ -116,7 +115,7 @@ def _of_call(item: Sequence[_Token]) -> str | None:
 
 
 def _closing(item: Sequence[_Token], opening: int) -> int:
-    """The place of the parenthesis that closes the one at a place; the end where there is none."""
+    """Position of the matching closing parenthesis, or the end."""
     depth = 0
     for n in range(opening, len(item)):
         depth += {"(": 1, ")": -1}.get(item[n][1], 0)

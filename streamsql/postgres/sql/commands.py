@@ -43,8 +43,8 @@ class Reset:
 
 @dataclass(frozen=True)
 class Declare:
-    """DECLARE name CURSOR FOR query; `offset` is where the query stands in the text. `hold`: it
-    outlives the transaction."""
+    """DECLARE name CURSOR FOR query; `offset` is the query's position in the text. `hold`: it
+    survives the transaction."""
 
     name: str
     query: str
@@ -54,7 +54,7 @@ class Declare:
 
 @dataclass(frozen=True)
 class Fetch:
-    """FETCH of so many rows (None: ALL), of which the first is waited for at most `seconds`."""
+    """FETCH of a number of rows (None: ALL), waiting at most `seconds` for the first."""
 
     name: str
     rows: int | None
@@ -85,7 +85,7 @@ class Discard:
 
 @dataclass(frozen=True)
 class Nothing:
-    """A command that is taken and has nothing to do; `tag` is what is answered."""
+    """A command without effect; `tag` is the response."""
 
     tag: str
 
@@ -96,7 +96,7 @@ class Copy:
 
     query: str | None
     offset: int
-    """Where the query stands in the text."""
+    """Position of the query in the text."""
     target: str
     columns: tuple[str, ...]
     out: bool
@@ -119,8 +119,8 @@ Command = (
 
 
 def command_of(text: str, settings: frozenset[str] | set[str]) -> Command | None:
-    """The command that a statement is; None for one of the engine's. `settings`: the names of
-    those that a session has, in lower case."""
+    """The command of a statement; None for an engine statement. `settings`: names of session
+    settings in lower case."""
     bare = _without_comments(text)
     word = re.match(r"\s*([A-Za-z]+)", bare)
     known = _FAMILIES.get(word[1].upper()) if word else None
@@ -256,7 +256,7 @@ def seconds_of(text: str) -> float:
     for another text."""
     found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found is None or found[2] not in _UNITS:
-        raise ValueError(f"{text!r} is no time: write 500ms, 1s or 5min")
+        raise ValueError(f"invalid time {text!r}: use 500ms, 1s or 5min")
     return float(found[1]) * _UNITS[found[2]]
 
 

@@ -1,9 +1,8 @@
-"""Texts as PostgreSQL's clients write them, made ready for our parser: names and placeholders.
+"""Converts texts of PostgreSQL clients for our parser: names and placeholders.
 
-Names that are all upper case, as ours are where nobody quotes them, are shown in lower case, and
-all lower case ones in upper: so what clients read and quote again means what it did. The schema
-`public` is left out, and the types of casts have their names here. Each piece of the text knows
-where it stood, for the places of errors.
+Upper-case names are shown in lower case, and lower-case names in upper case, so that names that
+clients read and quote refer to the same object. The schema `public` is removed, and cast types get
+their names here. Each piece of the text keeps its position for errors.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ SCHEMA = "public"
 DATABASE = "streamsql"
 MAX_PARAMETERS = 65_535
 _TYPE_TOKENS = 10
-"""What a type consists of at most."""
+"""Maximum tokens of a type."""
 _TRIVIA = ("SPACE", "COMMENT")
 
 
@@ -37,7 +36,6 @@ class Piece:
 
 
 def statements(text: str) -> list[Piece]:
-    """The statements of a text, without their semicolons."""
     return [Piece(found, span.start) for found, span in split(text)]
 
 
@@ -56,7 +54,7 @@ class Written:
         self.text += piece
 
     def origin(self, offset: int) -> int:
-        """Where in the other text it was that now stands at an offset."""
+        """Position in the original text of an offset."""
         at = bisect_right(self._new, offset) - 1
         if at < 0:
             return offset
@@ -72,21 +70,19 @@ class Template:
     pieces: tuple[tuple[str, int], ...]
     """Texts with where they stood."""
     gaps: tuple[tuple[int, bool], ...]
-    """After each piece but the last: the number of the parameter (0: there is none), and whether it
-    stands behind LIMIT or OFFSET, where only a number can."""
+    """After each piece except the last: the number of the parameter (0: none), and whether it
+    follows LIMIT or OFFSET, where only a number is allowed."""
 
     @property
     def parameters(self) -> int:
-        """The highest number of one."""
         return max((number for number, _ in self.gaps), default=0)
 
     @property
     def counts(self) -> frozenset[int]:
-        """Those that stand where only a number can."""
+        """Parameters in positions where only a number is allowed."""
         return frozenset(number for number, count in self.gaps if count)
 
     def filled(self, values: Sequence[str]) -> Written:
-        """The statement with texts for its parameters."""
         written = Written()
         for (piece, old), (number, _) in zip(self.pieces, self.gaps, strict=False):
             written.add(piece, old)
@@ -110,7 +106,7 @@ class TooManyParameters(Exception):
 
 
 def template(statement: Piece, *, ours: bool = True) -> Template:
-    """A client's statement for our parser, or (not `ours`) as it is, but for its parameters."""
+    """A client's statement for our parser, or (not `ours`) unchanged except for its parameters."""
     maker = _Maker(statement.start, ours)
     tokens = list(lexemes(statement.text))
     at = 0
@@ -167,7 +163,7 @@ class _Maker:
         return at + 1
 
     def _type(self, tokens: list[tuple[str, str, int]], at: int) -> int:
-        """Take the type of a cast, if one stands here: the place behind it."""
+        """Consumes the type of a cast, if present; returns the position after it."""
         in_cast = bool(self._casts) and self._casts[-1]
         if self._word != "::" and not (self._word == "AS" and in_cast):
             return at
@@ -185,7 +181,7 @@ class _Maker:
 
     def _gap(self, number: str, counts: bool, end: int) -> None:
         if len(number) > 5 or not 0 < int(number) <= MAX_PARAMETERS:
-            raise TooManyParameters(f"there is no parameter ${number}")
+            raise TooManyParameters(f"unknown parameter ${number}")
         self._break(int(number), counts, end)
         self._word = "$"
 

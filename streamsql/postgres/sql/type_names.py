@@ -28,8 +28,8 @@ _LONGEST = 4
 
 
 def type_name(tokens: Sequence[str]) -> tuple[int, str] | None:
-    """The type that a text begins with: of how many of its tokens (without blanks and comments) it
-    consists, and what it is called here. None where its name is the same here, or unknown."""
+    """The type at the start of a text: its number of tokens (without blanks and comments) and its
+    equivalent. None if the name is the same, or unknown."""
     for length in range(min(_LONGEST, len(tokens)), 0, -1):
         name = " ".join(tokens[:length]).lower()
         if name in _WORDS:
@@ -38,7 +38,7 @@ def type_name(tokens: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _with_rest(name: str, tokens: Sequence[str], at: int) -> tuple[int, str]:
-    """With what stands behind the name: a length or precision, and brackets."""
+    """With length or precision, and brackets."""
     found = _WORDS[name]
     if tokens[at : at + 1] == ["("]:
         end = list(tokens).index(")", at) if ")" in tokens[at:] else at

@@ -12,7 +12,7 @@ from streamsql.values.scalars import without_zone
 
 
 def literal(value: Any) -> str:
-    """The text that stands for a value; ValueError for a number that SQL cannot write."""
+    """Literal text of a value; ValueError for a number that SQL cannot represent."""
     if value is None:
         return "NULL"
     if isinstance(value, list):
@@ -22,15 +22,14 @@ def literal(value: Any) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A text between quotes. A variable's sign in it is broken up: the value of a parameter is no
-    place where ${name} stands for something."""
+    """A quoted text. A variable reference in it is split: parameter values contain no variables."""
     quoted = "'" + text.replace("'", "''") + "'"
     return quoted.replace("${", "$' || '{")
 
 
 def _double(value: float) -> str:
     if not math.isfinite(value):
-        raise ValueError(f"{value} is no number")
+        raise ValueError(f"{value} is not a number")
     text = repr(value)
     return text if "e" in text else text + "E0"
 

@@ -1,8 +1,5 @@
-"""The types of values that are no arrays: their text and their binary form, out and in.
-
-Numbers of types (OIDs), sizes and forms are PostgreSQL's. Readers raise ValueError (or what is one)
-for what is no value of the type.
-"""
+"""Codecs of scalar types: text and binary form in both directions. OIDs, sizes and forms are
+PostgreSQL's. Readers raise ValueError for invalid input."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _NAN = 0xC000
 
 @dataclass(frozen=True)
 class ScalarCodec:
-    """A type and the forms of its values; nulls are the business of whoever asks."""
+    """A type and its representations; callers handle nulls."""
 
     name: str
     oid: int
@@ -64,7 +61,7 @@ def _of_boolean(data: bytes) -> bool:
     for value, words in ((True, ("true", "yes", "on", "1")), (False, ("false", "no", "off", "0"))):
         if word and any(full.startswith(word) for full in words) and word != "o":
             return value
-    raise ValueError(f"{word!r} is no boolean")
+    raise ValueError(f"{word!r} is not a boolean")
 
 
 def _double(value: float) -> bytes:
@@ -87,7 +84,7 @@ def _decimal(data: bytes) -> Decimal:
     try:
         number = Decimal(data.decode().strip())
     except ArithmeticError:
-        raise ValueError(f"{data.decode()!r} is no number") from None
+        raise ValueError(f"{data.decode()!r} is not a number") from None
     if not number.is_finite() or abs(number.adjusted()) > 1000:
         raise ValueError(f"{number} is out of range")
     return number
@@ -302,7 +299,7 @@ CODECS = (
     _texts("uuid", 2950, 2951, 16),
     *(INT2VECTOR, OIDVECTOR),
 )
-"""All that clients may name as a parameter's type; results use fewer."""
+"""Types that clients may use for parameters; results use fewer."""
 
 
 def zoned(zone: Any) -> Encode:

@@ -31,7 +31,7 @@ _OF_TYPE = {
     "TIMESTAMP": scalars.TIMESTAMPTZ,
 }
 _VARLENA = 4
-"""What PostgreSQL adds to precision and scale in a numeric's modifier."""
+"""PostgreSQL's offset of a numeric's type modifier."""
 _BLANKS = " \t\n\r\v\f"
 _ITEM = re.compile(
     rf'[{_BLANKS}]*(?:"((?:[^"\\]|\\.)*)"|([^",{{}}\\]*))[{_BLANKS}]*(,|\}})', re.DOTALL
@@ -40,7 +40,7 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True)
 class PgType:
-    """What a column's type is to a client."""
+    """A column's type for a client."""
 
     codec: ScalarCodec
     array: bool = False
@@ -61,7 +61,7 @@ TEXT = PgType(scalars.TEXT)
 
 
 def type_of(t: SQLType | None) -> PgType:
-    """The type of a result's column; what has no type of ours is text."""
+    """The type of a result's column; others are text."""
     if t is None:
         return TEXT
     if is_decimal(t):
@@ -144,7 +144,6 @@ def _array_binary(values: list[Any], oid: int, to_cell: Encode) -> bytes:
 
 
 def decoder(found: PgType, format: int) -> Decode:
-    """From a parameter's bytes to its value; ValueError (or what is one) where they are none."""
     codec = found.codec
     of_cell = codec.of_binary if format else codec.of_text
     if not found.array:

@@ -1,4 +1,4 @@
-"""What the server sends: from values to bytes."""
+"""Encodes the server's messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NULL = b"\xff\xff\xff\xff"
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """A column of a result, as RowDescription tells it."""
+    """A column of a result in RowDescription."""
 
     name: str
     oid: int
@@ -32,7 +32,6 @@ class ColumnForm:
 
 
 def message(type: bytes, body: bytes = b"") -> bytes:
-    """Any message: its type, its length, its body."""
     return type + _LENGTH.pack(len(body) + 4) + body
 
 
@@ -42,7 +41,6 @@ def text(value: str) -> bytes:
 
 
 def sasl_mechanisms(names: Iterable[str]) -> bytes:
-    """Which ways to log in there are."""
     return message(b"R", b"\0\0\0\x0a" + b"".join(map(text, names)) + b"\0")
 
 
@@ -57,12 +55,11 @@ def parameter_status(name: str, value: str) -> bytes:
 
 
 def backend_key(process: int, secret: int) -> bytes:
-    """What a Cancel has to name."""
     return message(b"K", struct.pack("!II", process, secret))
 
 
 def negotiate_version(unknown: Sequence[str]) -> bytes:
-    """To a client that knows more than 3.0: it goes on with that."""
+    """Response to a client with a version above 3.0: it continues with 3.0."""
     body = struct.pack("!ii", 0, len(unknown))
     return message(b"v", body + b"".join(map(text, unknown)))
 
@@ -73,7 +70,6 @@ def ready(status: str) -> bytes:
 
 
 def row_description(columns: Sequence[ColumnForm]) -> bytes:
-    """The columns of the rows that come."""
     parts = [struct.pack("!H", len(columns))]
     for column in columns:
         rest = (0, 0, column.oid, column.size, column.modifier, column.format)
@@ -82,7 +78,6 @@ def row_description(columns: Sequence[ColumnForm]) -> bytes:
 
 
 def parameter_description(types: Sequence[int]) -> bytes:
-    """The types of a statement's parameters."""
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types))
 
 
@@ -104,27 +99,23 @@ def complete(tag: str) -> bytes:
 
 
 def copy_out(columns: int, format: int) -> bytes:
-    """COPY TO STDOUT begins."""
     return message(b"H", struct.pack(f"!bH{columns}H", format, columns, *[format] * columns))
 
 
 def copy_in(columns: int, format: int) -> bytes:
-    """COPY FROM STDIN begins."""
     return message(b"G", struct.pack(f"!bH{columns}H", format, columns, *[format] * columns))
 
 
 def copy_data(data: bytes) -> bytes:
-    """A piece of what COPY gives."""
     return message(b"d", data)
 
 
 def error(fields: Mapping[str, str]) -> bytes:
-    """What went wrong, by the letters of the protocol's fields."""
+    """Error fields by the letters of the protocol."""
     return _fields(b"E", fields)
 
 
 def notice(fields: Mapping[str, str]) -> bytes:
-    """A remark."""
     return _fields(b"N", fields)
 
 

@@ -1,4 +1,4 @@
-"""What clients send: from bytes to messages. Whatever is no message is a ProtocolError."""
+"""Decodes client messages. Invalid input is a ProtocolError."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = 32_767
 
 
 class ProtocolError(Exception):
-    """Bytes that are no message, or one that has no place where it came."""
+    """Invalid bytes, or a message that is not allowed in the current state."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Encrypt:
-    """In place of the first message: go on in TLS (or, otherwise, in GSSAPI)."""
+    """Instead of the first message: requests TLS (or GSSAPI)."""
 
     tls: bool
 
@@ -81,7 +81,7 @@ class Describe:
 
 @dataclass(frozen=True)
 class Execute:
-    """Rows of a portal: at most so many, 0 for all."""
+    """Rows of a portal: a maximum number, 0 for all."""
 
     portal: str
     rows: int
@@ -102,7 +102,7 @@ class Sync:
 
 @dataclass(frozen=True)
 class Flush:
-    """Send what there is by now."""
+    """Requests the buffered output."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class CopyData:
 
 @dataclass(frozen=True)
 class CopyDone:
-    """There is no more of it."""
+    """End of the data."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,6 @@ def _utf8(data: bytes) -> str:
 
 
 def first_message(body: bytes) -> First:
-    """The first message, without its length."""
     reader = _Reader(body)
     code = reader.number("!I", 4)
     if code in (_TLS, _GSS):
@@ -249,7 +248,6 @@ def body_length(head: bytes, bound: int) -> int:
 
 
 def message_of(type: bytes, body: bytes) -> Message:
-    """The message of that type."""
     read = _READERS.get(type)
     if read is None:
         raise ProtocolError(f"invalid frontend message type {type[0]}")

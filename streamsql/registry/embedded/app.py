@@ -45,7 +45,6 @@ class Call:
         self._body = body
 
     def path(self, name: str) -> str:
-        """A part of the path, decoded."""
         return _with_slashes(str(self._request.path_params[name]))
 
     def given(self, name: str) -> str | None:
@@ -66,20 +65,19 @@ class Call:
         try:
             found = json.loads(self._body)
         except ValueError as error:
-            raise RegistryError(422, f"the body is no JSON: {error}") from error
+            raise RegistryError(422, f"the body is not JSON: {error}") from error
         if not isinstance(found, dict):
-            raise RegistryError(422, "the body is no object")
+            raise RegistryError(422, "the body is not an object")
         return found
 
     def id(self) -> int:
-        """The id in the path; RegistryError 404 where it is no number."""
+        """The id in the path; RegistryError 404 if it is not a number."""
         given = self.path("id")
         if not given.isdecimal():
             raise RegistryError(404, f"no such id: {given}")
         return int(given)
 
     def schema(self) -> Schema:
-        """The schema that the body gives."""
         body = self.body()
         if not isinstance(body.get("schema"), str):
             raise RegistryError(42201, "Empty schema")
@@ -95,7 +93,6 @@ class Call:
 
 
 _SLASH = "\0"
-"""Stands for a slash inside of a subject's name while the path is taken apart."""
 
 
 def _with_slashes(part: str) -> str:
@@ -103,7 +100,7 @@ def _with_slashes(part: str) -> str:
 
 
 def app(store: Store) -> ASGIApp:
-    """The application over one store, for clients on this machine that are no web pages."""
+    """The application over one store, for local clients except web pages."""
     routes = []
     for path, handlers in _ROUTES.items():
         for method, handler in handlers.items():

@@ -23,7 +23,7 @@ _PROMOTIONS = {
 def avro_problems(
     reader: Any, writer: Any, reader_references: Sequence[Any], writer_references: Sequence[Any]
 ) -> list[str]:
-    """What the reader cannot read, each with its place; empty if it can read everything."""
+    """Incompatibilities of the reader, each with its path; empty if it can read everything."""
     check = _Check()
     check.compare(resolved(reader, reader_references), resolved(writer, writer_references), "")
     return check.found

@@ -84,7 +84,7 @@ class _Check:
                 self.compare(others, schema, place)
         before = writer.get("additionalProperties", True)
         for name in read.keys() - written.keys():
-            # What stood there before may have been anything.
+            # The previous schema may have allowed anything.
             if before is True and read[name] not in (True, {}):
                 self._add("PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL", f"{path}/properties/{name}")
             elif isinstance(before, dict):
@@ -95,7 +95,7 @@ class _Check:
     def _alternatives(
         self, reader: Mapping[str, Any], writer: Mapping[str, Any], path: str
     ) -> None:
-        """Each that was allowed must be allowed by one of those that are."""
+        """Each former alternative must be allowed by a current one."""
         now = _alternatives(reader) or [reader]
         for number, schema in enumerate(_alternatives(writer) or [writer]):
             if not any(self._allows(candidate, schema) for candidate in now):
@@ -123,7 +123,7 @@ def _alternatives(schema: Any) -> list[Any] | None:
 
 
 def _resolve(schema: Any, root: Any) -> Any:
-    """What a reference inside of the document stands for."""
+    """Resolves a reference inside of the document."""
     while isinstance(schema, dict) and str(schema.get("$ref", "")).startswith("#"):
         found = root
         for step in schema["$ref"].strip("#/").split("/") if schema["$ref"] != "#" else ():

@@ -21,7 +21,7 @@ _GROUPS: tuple[frozenset[int], ...] = tuple(
 
 
 def protobuf_problems(reader: str, writer: str) -> list[str]:
-    """What in the writer's messages the reader would misread."""
+    """Parts of the writer's messages that the reader would misread."""
     read, written = parse_proto(reader), parse_proto(writer)
     found: list[str] = []
     if read.package != written.package:

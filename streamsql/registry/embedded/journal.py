@@ -1,4 +1,4 @@
-"""The registry's `_schemas` topic: what it holds is read at the start, changes are appended."""
+"""The registry's `_schemas` topic: read at the start, appended on changes."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class HttpServer:
     def start(self) -> str:
         """The URL, once requests are answered."""
         self._thread.start()
-        # First beside the claim, then, once that is given up, alone.
+        # First with the claim held, then without it.
         self._await(self._beside_claim)
         self._claim.close()
         self._await(self._alone)
@@ -83,7 +83,6 @@ class HttpServer:
         await server.serve()
 
     def stop(self) -> None:
-        """Answer no more; waits a while for what is under way."""
         if self._thread.is_alive():
             self._stop()
             self._thread.join(STOP_SECONDS)
@@ -91,11 +90,8 @@ class HttpServer:
 
 
 def _claimed(port: int) -> socket.socket:
-    """A socket that listens at the port if it is free, or at any other.
-
-    It has been bound without leave to share, so nobody else had the port, or can have it; from then
-    on it lets granian in.
-    """
+    """A socket that listens on the port if it is free, otherwise on any port. It was bound
+    exclusively, so no other process has the port; afterwards granian can share it."""
     for candidate in (port, 0):
         try:
             claimed = claim(HOST, candidate)
@@ -109,7 +105,7 @@ def _claimed(port: int) -> socket.socket:
 
 
 class EmbeddedRegistry(HttpServer):
-    """A registry whose schemas lie in Kafka."""
+    """A registry with its schemas in Kafka."""
 
     def __init__(self, client: KafkaClient, port: int = PORT) -> None:
         from streamsql.registry.embedded.app import app

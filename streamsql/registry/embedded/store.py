@@ -145,7 +145,7 @@ class Store:
             return problems(schema, earlier, level, self.texts)
 
     def lookup(self, name: str, given: Schema, *, deleted: bool = False) -> Version:
-        """The version of the subject that is this schema; 404 where there is none."""
+        """The version of the subject with this schema; 404 if none."""
         with self._lock:
             self._subject(name, deleted=deleted)
             found = self._find(name, self._canonical(given), deleted=deleted)
@@ -158,7 +158,7 @@ class Store:
         return next((v for v in reversed(found) if v.schema == schema), None)
 
     def by_id(self, id: int) -> Schema:
-        """The schema of an id; RegistryError 40403 where there is none."""
+        """The schema of an id; RegistryError 40403 if unknown."""
         with self._lock:
             found = self._by_id.get(id)
             if found is None:
@@ -214,7 +214,7 @@ class Store:
     # -- subjects --------------------------------------------------------------------------------
 
     def subjects(self, *, deleted: bool = False, prefix: str = "") -> list[str]:
-        """The names, sorted, of those that have a version and begin with the prefix."""
+        """Sorted names with the prefix and at least one version."""
         with self._lock:
             return [
                 name
@@ -229,8 +229,7 @@ class Store:
         return found
 
     def versions(self, name: str, *, deleted: bool = False) -> list[int]:
-        """The numbers of a subject's versions; RegistryError 40401 where there is no such
-        subject."""
+        """Version numbers of a subject; RegistryError 40401 if it does not exist."""
         with self._lock:
             return [v.version for v in self._subject(name, deleted=deleted).live(deleted=deleted)]
 

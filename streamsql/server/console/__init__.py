@@ -1,1 +1,1 @@
-"""The console in the browser: its files (static/), and what they alone ask of the server."""
+"""The browser console: its files (static/), and its endpoints."""

@@ -1,4 +1,4 @@
-"""What an editor asks while one types: what may come next, and what is wrong so far."""
+"""Endpoints of the editor: completion and errors."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from streamsql.server.http.requests import as_object, parse_json, read_body
 from streamsql.server.state.server_state import state_of, statement_request
 
 MAX_COMPLETED = 100_000
-"""Characters of a text that is completed: as it is parsed at every key, it is to be short."""
+"""Maximum number of characters for completion, which parses at every key."""
 
 
 async def check(request: Request) -> Response:
-    """POST {sql, properties}: the errors of its statements, none of which is run."""
+    """POST {sql, properties}: errors of the statements, without running them."""
     check_content_type(request)
     state = state_of(request)
     given = await statement_request(request)
     session = state.session(given)
     errors = await state.run(lambda: state.engine.inspection.check(given.sql, session))
     body = json.dumps({"errors": [_shown(error, given.sql) for error in errors]})
-    # Escaped: an error may repeat what is no text, such as half a pair of surrogates.
+    # Escaped: an error may contain invalid text, such as an unpaired surrogate.
     return Response(body, media_type="application/json")
 
 
@@ -46,20 +46,20 @@ def _shown(error: StreamSQLError, sql: str) -> dict[str, Any]:
 
 
 def _units(text: str) -> int:
-    """Its length as browsers count it: characters beyond 65535 are two."""
+    """Length in UTF-16 units, as browsers count."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
 async def suggestions(request: Request) -> Response:
-    """POST {before, after}: what may stand at the cursor between the two, and how much of `before`
-    it takes the place of."""
+    """POST {before, after}: suggestions at the cursor, and the length of the replaced part of
+    `before`."""
     check_content_type(request)
     state = state_of(request)
     body = await read_body(request, state.config.max_statement_bytes)
     given = as_object(parse_json(body), "the request")
     before, after = given.get("before"), given.get("after", "")
     if not isinstance(before, str) or not isinstance(after, str):
-        raise RequestError(BAD_REQUEST, 'the request gives no text in "before"')
+        raise RequestError(BAD_REQUEST, 'the request has no text "before"')
     if len(before) + len(after) > MAX_COMPLETED:
         return JSONResponse({"replaces": 0, "suggestions": []})
 
@@ -74,7 +74,7 @@ async def suggestions(request: Request) -> Response:
 
 
 async def words(request: Request) -> Response:
-    """GET: the keywords, for an editor to colour."""
+    """GET: keywords for syntax highlighting."""
     return JSONResponse(sorted(KEYWORDS))
 
 

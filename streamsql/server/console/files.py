@@ -1,4 +1,4 @@
-"""The files of the console, as they are in the package."""
+"""The files of the console, from the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEDIA = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-"""What is no such file is not served."""
+"""Other file types are not served."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class File:
 
 @cache
 def files() -> dict[str, File]:
-    """All of them by their paths below `/console/`."""
     return dict(_below(resources.files("streamsql.server.console").joinpath("static"), ""))
 
 
@@ -57,15 +56,14 @@ def _below(folder: Traversable, prefix: str) -> list[tuple[str, File]]:
 
 
 async def root(request: Request) -> Response:
-    """GET /: the console for a browser, which says that it takes HTML; else on to /info, as
-    ksqlDB's clients know it."""
+    """GET /: the console for a client that accepts HTML; otherwise a redirect to /info, as in
+    ksqlDB."""
     if "text/html" not in request.headers.get("accept", ""):
         return RedirectResponse("/info", 307, headers={"Vary": "Accept"})
     return _answer(request, files()[INDEX])
 
 
 async def file(request: Request) -> Response:
-    """GET /console/..: one of the files."""
     found = files().get(request.url.path.removeprefix(PAGES))
     if found is None:
         raise RequestError(NOT_FOUND, "The console has no such file")
@@ -73,7 +71,7 @@ async def file(request: Request) -> Response:
 
 
 def _answer(request: Request, found: File) -> Response:
-    # A new version of the server has new files: each is asked for, and seldom sent.
+    # A new version of the server has new files, so each request revalidates.
     headers = {"ETag": found.etag, "Cache-Control": "no-cache", "Vary": "Accept, Accept-Encoding"}
     if request.headers.get("if-none-match") == found.etag:
         return Response(status_code=304, headers=headers)
@@ -81,7 +79,7 @@ def _answer(request: Request, found: File) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         content = found.compressed
         headers["Content-Encoding"] = "gzip"
-    # The URL may be one that only its users are to know.
+    # The URL may be confidential.
     headers["Referrer-Policy"] = "no-referrer"
     return Response(content, headers=headers, media_type=found.media)
 

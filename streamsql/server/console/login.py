@@ -1,4 +1,4 @@
-"""Opening and ending a session of the console; security/sessions.py says what one is."""
+"""Login and logout of the console; see security/sessions.py."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_BYTES = 10_000
 
 
 async def login(request: Request) -> Response:
-    """POST {token}; with users an empty object, and a password in the Authorization header, which
-    has been looked at when the request comes here."""
+    """POST {token}; with users an empty object and an Authorization header, which has been checked
+    before."""
     state = state_of(request)
     check_content_type(request)
     body = as_object(parse_json(await read_body(request, MAX_BYTES)), "the request")
@@ -27,7 +27,7 @@ async def login(request: Request) -> Response:
     if USER in request.scope:
         authorization = request.headers["authorization"].encode("latin-1")
     elif not isinstance(token := body.get("token"), str) or not state.sessions.fits(token):
-        raise RequestError(NO_TOKEN, "This is not the token of this server")
+        raise RequestError(NO_TOKEN, "This is not the server's token")
     answer = JSONResponse(_about(request, state))
     answer.set_cookie(
         cookie_name(state.config),
@@ -40,7 +40,6 @@ async def login(request: Request) -> Response:
 
 
 async def logout(request: Request) -> Response:
-    """POST: the cookie is of no use any more."""
     state = state_of(request)
     if SESSION in request.scope:
         state.sessions.close(request.scope[SESSION])
@@ -50,7 +49,6 @@ async def logout(request: Request) -> Response:
 
 
 async def session(request: Request) -> Response:
-    """GET: who asks, and what the server is."""
     return JSONResponse(_about(request, state_of(request)))
 
 

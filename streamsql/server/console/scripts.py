@@ -1,9 +1,9 @@
-"""The files of statements that the console opens and saves on the server's side, where a folder is
-named for them: `streamsql server --scripts DIR`.
+"""Statement files that the console opens and saves in a folder of the server: `streamsql server
+--scripts DIR`.
 
-Only files of that folder itself, whose names end with .sql: a name holds no path, and what a link
-leads to is neither read nor written. Opening is for everybody, saving for developers. A file is
-written whole or not at all, and over no version but the one that was opened.
+Only .sql files directly in the folder: names contain no path, and links are not followed. Everyone
+can open, developers can save. A file is written atomically, and only over the version that was
+opened.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from streamsql.server.state.server_state import ServerState, state_of
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\- ]{0,120}\.sql")
 MAX_LISTED = 1_000
 NEW_MODE = 0o640
-_NONE = "no folder of scripts is named: streamsql server --scripts DIR"
+_NONE = "scripts are not enabled: use streamsql server --scripts DIR"
 
 _SAVING = threading.Lock()
-"""Held from the look at a file's version until another is in its place."""
+"""Held from the check of a file's version until its replacement."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """A file as it is now."""
+    """The current state of a file."""
 
     name: str
     sql: str
@@ -46,23 +46,22 @@ class Script:
 
     @property
     def version(self) -> str:
-        """Which text it is."""
+        """Identifies the text."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As it is answered."""
         return {"name": self.name, "sql": self.sql, "version": self.version}
 
 
 class Scripts:
-    """Those of a folder."""
+    """The scripts of a folder."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
 
     def names(self) -> list[str]:
-        """In their order; RequestError where the folder cannot be read."""
+        """Sorted; RequestError if the folder cannot be read."""
         try:
             found = sorted(
                 entry.name
@@ -74,20 +73,20 @@ class Scripts:
         return found[:MAX_LISTED]
 
     def open(self, name: str) -> Script:
-        """RequestError for one that is not there, or no text."""
+        """RequestError if it does not exist, or is not text."""
         found = self._read(_checked(name))
         if found is None:
-            raise RequestError(NOT_FOUND, f"there is no script {name}")
+            raise RequestError(NOT_FOUND, f"unknown script {name}")
         return found
 
     def save(self, name: str, sql: str, over: str | None) -> Script:
-        """Write one, over the version that was opened, or as a new one. RequestError for another
-        version, or where it cannot be written."""
+        """Writes a script over the opened version, or a new one. RequestError for another version,
+        or on failure."""
         with _SAVING:
             now = self._read(_checked(name))
             if (now.version if now else None) != over:
-                text = "has changed since it was opened" if now and over else "is there already"
-                text = text if now else "is there no more"
+                text = "has changed since it was opened" if now and over else "already exists"
+                text = text if now else "no longer exists"
                 raise RequestError(BAD_REQUEST, f"the script {name} {text}")
             saved = Script(name, sql, now.mode if now else NEW_MODE)
             self._write(saved)
@@ -112,7 +111,7 @@ class Scripts:
     def _read(self, name: str) -> Script | None:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            # Opened by number: `open` would not close what turns out to be a folder.
+            # Opened by descriptor: `open` would leak it for a folder.
             number = os.open(self._folder / name, flags)
             try:
                 mode = os.fstat(number).st_mode
@@ -131,7 +130,7 @@ class Scripts:
 
 def _checked(name: str) -> str:
     if not NAME.fullmatch(name):
-        said = "a script's name has letters, digits, spaces, _, - and dots, and ends with .sql"
+        said = "script names consist of letters, digits, spaces, _, - and dots, and end with .sql"
         raise RequestError(BAD_REQUEST, said)
     return name
 
@@ -144,8 +143,6 @@ def _scripts(state: ServerState) -> Scripts:
 
 
 async def listing(request: Request) -> Response:
-    """GET: {opens, saves, scripts}: whether there is a folder, who asks may write there, and the
-    names."""
     state = state_of(request)
     opens = state.config.scripts is not None
     names = await state.run(_scripts(state).names) if opens else []
@@ -154,28 +151,27 @@ async def listing(request: Request) -> Response:
 
 
 async def script(request: Request) -> Response:
-    """GET one: {name, sql, version}."""
     scripts, name = _scripts(state_of(request)), request.path_params["name"]
     found = await state_of(request).run(lambda: scripts.open(name))
     return JSONResponse(found.to_json(), headers={"Cache-Control": "no-store"})
 
 
 async def save(request: Request) -> Response:
-    """POST {sql, version} to one; version: of what was opened, null for a new one."""
+    """POST {sql, version}; version of the opened script, null for a new one."""
     check_content_type(request)
     state, name = state_of(request), request.path_params["name"]
     scripts = _scripts(state)
     if not allowed_by_role(Role.DEVELOPER):
-        raise RequestError(FORBIDDEN, f"saving a script needs the role {Role.DEVELOPER.value}")
+        raise RequestError(FORBIDDEN, f"saving a script requires the role {Role.DEVELOPER.value}")
     body = await read_body(request, state.config.max_statement_bytes)
     given = as_object(parse_json(body), "the request")
     sql, version = given.get("sql"), given.get("version")
     if not isinstance(sql, str) or not isinstance(version, str | None):
-        raise RequestError(BAD_REQUEST, 'a script has a text "sql", and a "version" or null')
+        raise RequestError(BAD_REQUEST, 'a script requires a text "sql", and a "version" or null')
     try:
         sql.encode()
     except UnicodeEncodeError:
-        raise RequestError(BAD_REQUEST, '"sql" is no text') from None
+        raise RequestError(BAD_REQUEST, '"sql" is not a text') from None
     saved = await state.run(lambda: scripts.save(name, sql, version))
     return JSONResponse({"name": saved.name, "version": saved.version})
 

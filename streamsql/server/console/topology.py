@@ -1,8 +1,5 @@
-"""GET /streamsql/graph: what there is, who reads and writes it, how much and how far.
-
-Numbers are totals, each with the time at which it was so: two looks give rates.
-Kafka is asked once a second at most, however many look.
-"""
+"""GET /streamsql/graph: objects, their connections, throughput and lag. Values are totals with
+their times; rates follow from two responses. Kafka is polled at most once a second."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ Json = dict[str, Any]
 
 
 def encode(found: Topology) -> Json:
-    """As JSON; `at`: when totals were so, `readAt`: when a query's reads were, in milliseconds."""
+    """`at` is the time of totals, `readAt` that of a query's reads, in milliseconds."""
     return {
         "at": round(found.at * 1000),
         "sources": [_source(source) for source in found.sources],
@@ -61,7 +58,6 @@ def _query(query: QueryFlow) -> Json:
 
 
 async def graph(request: Request) -> Response:
-    """The endpoint."""
     state = state_of(request)
 
     async def look() -> Json:

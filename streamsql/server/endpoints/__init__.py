@@ -1,1 +1,1 @@
-"""A file for each group of endpoints."""
+"""One file per group of endpoints."""

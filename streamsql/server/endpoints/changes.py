@@ -1,8 +1,5 @@
-"""The endpoints of files that say what is to run: what they would change, and having it so.
-
-Each statement that would be run needs the role that it needs by itself; what is applied takes
-effect as a whole or not at all.
-"""
+"""Endpoints of pipeline files: plan and apply. Each statement requires its own role; an apply is
+atomic."""
 
 from __future__ import annotations
 
@@ -34,14 +31,14 @@ from streamsql.server.state.server_state import ServerState, state_of
 from streamsql.session import Session
 
 ACTIONS = ("undo", "promote", "discard")
-_TOO_LARGE = "Files that have nothing to do with each other can be applied one after the other."
+_TOO_LARGE = "Independent files can be applied separately."
 
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial,
-    fromWhatIsLeft, stage}, or {undo: true, fromWhatIsLeft} to take back what was applied last, or
-    {promote: true} or {discard: true} for what was staged."""
+    """Body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial,
+    fromWhatIsLeft, stage}, or {undo: true, fromWhatIsLeft}, or {promote: true} or {discard:
+    true}."""
 
     files: tuple[NamedText, ...]
     action: str | None
@@ -55,18 +52,18 @@ class FilesRequest:
 
     @staticmethod
     def of(body: object) -> FilesRequest:
-        """From a parsed body; RequestError for what is none."""
+        """From a parsed body; RequestError if invalid."""
         given = as_object(body, "the request")
         files, actions = given.get("files", []), [a for a in ACTIONS if _flag(given, a)]
         prune, partial = _flag(given, "prune"), _flag(given, "partial")
         if not isinstance(files, list) or bool(files) + len(actions) != 1:
             instead = ", ".join(f'"{action}"' for action in ACTIONS)
             raise RequestError(
-                BAD_REQUEST, f'the request gives no list of "files", nor one of {instead} alone'
+                BAD_REQUEST, f'the request requires a list of "files", or one of {instead} alone'
             )
         if prune and partial:
             raise RequestError(
-                BAD_REQUEST, 'files that are a part ("partial") do not say what is to go ("prune")'
+                BAD_REQUEST, 'partial files ("partial") cannot be combined with "prune"'
             )
         return FilesRequest(
             tuple(map(_file, files)),
@@ -80,14 +77,13 @@ class FilesRequest:
         )
 
     def session(self, server: Session) -> Session:
-        """A session of its own for this request. RequestError for a property that is none."""
         return request_session(server, self.properties, self.variables)
 
 
 def _flag(given: Mapping[str, Any], name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise RequestError(BAD_REQUEST, f'"{name}" is neither true nor false')
+        raise RequestError(BAD_REQUEST, f'"{name}" must be true or false')
     return value
 
 
@@ -95,15 +91,17 @@ def _file(given: object) -> NamedText:
     file = as_object(given, "a file")
     name, sql = file.get("name"), file.get("sql")
     if not isinstance(name, str) or not isinstance(sql, str):
-        raise RequestError(BAD_REQUEST, 'a file has a "name" and the text "sql"')
+        raise RequestError(BAD_REQUEST, 'a file requires a "name" and a text "sql"')
     return NamedText(name, sql)
 
 
 async def plan(request: Request) -> Response:
-    """POST: what the files would change, as `streamsql plan --json` prints it."""
+    """POST: the changes, as `streamsql plan --json` prints them."""
     state, given, session = await _request(request)
     if given.action not in (None, "undo"):
-        raise RequestError(BAD_REQUEST, f'what "{given.action}" changes was planned when staged')
+        raise RequestError(
+            BAD_REQUEST, f'"{given.action}" has no plan: the change was planned when it was staged'
+        )
 
     def found() -> ChangePlan:
         changes = state.engine.changes
@@ -116,7 +114,7 @@ async def plan(request: Request) -> Response:
 
 
 async def apply(request: Request) -> Response:
-    """POST: what was done, as lines like those of /streamsql/execute."""
+    """POST: messages as lines, like those of /streamsql/execute."""
     state, given, session = await _request(request)
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
 

@@ -1,8 +1,5 @@
-"""Who else there is: /clusterStatus, and what other servers report at /heartbeat and /lag.
-
-streamsql's own servers know each other through their command topic; reports are taken for clients
-and servers that follow ksqlDB's protocol, and only told on.
-"""
+"""/clusterStatus, /heartbeat and /lag. streamsql's servers find each other through their command
+topic; reports of clients and servers that follow ksqlDB's protocol are only stored and returned."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ from streamsql.status import QueryState
 
 
 async def cluster_status(request: Request) -> Response:
-    """GET /clusterStatus."""
     state = state_of(request)
     now = int(time.time() * 1000)
     found = state.hosts.all(now)
@@ -57,14 +53,12 @@ def _address(url: str) -> str:
 
 
 async def heartbeat(request: Request) -> Response:
-    """POST /heartbeat."""
     body = await _body(request)
     state_of(request).hosts.beat(_host_of(body, "hostInfo"), int(time.time() * 1000))
     return JSONResponse({"isOk": True})
 
 
 async def lag(request: Request) -> Response:
-    """POST /lag."""
     body = await _body(request)
     lags = as_object(body.get("hostStoreLags"), "hostStoreLags")
     state_of(request).hosts.lag(_host_of(body, "ksqlHost"), lags)
@@ -81,7 +75,7 @@ def _host_of(body: dict[str, Any], name: str) -> str:
     given = as_object(body.get(name), name)
     host, port = given.get("host"), given.get("port")
     if not isinstance(host, str) or not isinstance(port, int) or isinstance(port, bool):
-        raise RequestError(BAD_REQUEST, f"{name} is not a host and a port")
+        raise RequestError(BAD_REQUEST, f"{name} is not a host and port")
     return f"{host[:255]}:{port}"
 
 

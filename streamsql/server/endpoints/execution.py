@@ -1,7 +1,6 @@
-"""What is at work for a client, as the statements of a text: the engine in a thread of its own, its
-results as lines that wait for the client in a bounded buffer. A full one holds the thread back, and
-so the query; when the client has gone, the query is cancelled.
-"""
+"""Execution of a text for a client: the engine runs in a thread, and its results wait in a bounded
+buffer. A full buffer blocks the thread and thereby the query; when the client disconnects, the
+query is cancelled."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _log = logging.getLogger("streamsql.server")
 
 
 class Execution:
-    """One request on its way through the engine."""
+    """One request in execution."""
 
     def __init__(
         self,
@@ -35,8 +34,8 @@ class Execution:
         running: RunningQueries,
         work: WorkThreads,
     ) -> None:
-        """`results` are what the engine gives in this session; `text` is what the client sent, and
-        need not be told in an error."""
+        """`results` are the engine's results in this session; errors need not repeat the client's
+        `text`."""
         self._results = results
         self._text = text
         self._session = session
@@ -51,21 +50,21 @@ class Execution:
         self._closed = False
 
     async def start(self) -> None:
-        """Begin to run the statements, in a thread of their own; ExternalError where too many
-        others are at work."""
+        """Starts a thread for the statements; ExternalError at the limit of concurrent
+        statements."""
         await self._work.enter()
         self._at_work = True
-        # With the context of the request: what it logs has the request's id.
+        # With the request's context, for its id in the log.
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(self._run,), name="statements", daemon=True).start()
 
     def cancel(self) -> None:
-        """The client has gone: end the query under way, and what would follow."""
+        """The client has disconnected: cancels the current query and the remaining statements."""
         self._outbox.abandon()
         self._end_stream(cancelled=True)
 
     def close(self) -> None:
-        """The server, or somebody else, ends the query under way: the client is told."""
+        """Ends the current query on behalf of the server, and notifies the client."""
         self._end_stream(closed=True)
 
     def _end_stream(self, *, cancelled: bool = False, closed: bool = False) -> None:
@@ -91,7 +90,7 @@ class Execution:
             self._outbox.end()
 
     def _send_all(self, results: Iterator[Result]) -> bool:
-        """Whether somebody has heard it all."""
+        """Returns whether the client received everything."""
         for result in results:
             if isinstance(result, RowStream | LineStream):
                 self._send_stream(result)
@@ -109,7 +108,7 @@ class Execution:
         except RequestError as error:
             stream.cancel()
             raise ExternalError(error.message, retryable=True) from None
-        # A push query has a place of its own.
+        # A push query has a separate limit.
         self._leave()
         name = self._running.add(getattr(stream, "query_id", None), self)
         try:
@@ -119,7 +118,7 @@ class Execution:
             if ended:
                 stream.cancel()
             for item in encode(stream):
-                # It has not come to its end where it has been ended.
+                # An ended query has not completed.
                 if (self._closed and is_end(item)) or not self._put(item):
                     break
         finally:
@@ -146,7 +145,7 @@ class Execution:
         return self._outbox.put(to_line(item))
 
     def _send_session(self) -> None:
-        """What SET, UNSET, DEFINE and UNDEFINE have changed."""
+        """Changes of SET, UNSET, DEFINE and UNDEFINE."""
         session = self._session
         properties, variables = self._known
         if (session.properties, session.variables) == (properties, variables):
@@ -164,7 +163,7 @@ class Execution:
 
 
 def _let_go(stream: RowStream | LineStream) -> None:
-    """Have the query end where its rows were left before their end."""
+    """Ends a query whose rows are not read to their end."""
     rows = stream.rows if isinstance(stream, RowStream) else stream.lines
     close = getattr(rows, "close", None)
     if close is not None:

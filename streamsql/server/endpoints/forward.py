@@ -1,9 +1,6 @@
-"""Sends to the leader what only it may do, or can: of several servers of a service, one runs the
-queries and the statements that change things, and any of them can be asked to.
-
-A leader that is not there any more is waited for: another server, perhaps this one, takes over
-within seconds. What was sent to a leader that then fails is not sent again.
-"""
+"""Forwards requests to the leader of a service, which runs the queries and catalog changes. A
+missing leader is awaited: another server, possibly this one, takes over within seconds. A request
+is not repeated if the leader fails after receiving it."""
 
 from __future__ import annotations
 
@@ -28,39 +25,38 @@ from streamsql.server.state.server_state import (
 )
 
 STATEMENTS = ("/ksql", "/streamsql/execute")
-"""Paths whose requests are the leader's where a statement of theirs is."""
+"""Paths that are forwarded if one of their statements requires the leader."""
 QUERIES = ("/query", "/query-stream", "/streamsql/execute")
-"""Those that are the leader's where they are to see what was written before: it alone knows how far
-the queries are."""
+"""Paths that are forwarded if they have a consistency token: only the leader knows the progress of
+the queries."""
 ALWAYS = ("/ksql/terminate", "/streamsql/plan", "/streamsql/apply")
 FORWARDED = "streamsql-forwarded"
-"""Of requests that come from another server: they are not sent any further."""
+"""Marks forwarded requests, which are not forwarded again."""
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 120.0
 TAKE_OVER_SECONDS = 20.0
-"""How long a leader is waited for."""
+"""How long a leader is awaited."""
 LOOK_SECONDS = 0.25
 SYNC_SECONDS = 5.0
-"""How long this server may take to see what the leader has done, before it says so."""
+"""How long this server may take to apply what the leader has done, before it reports that."""
 _FAILED = (
     "the leader at {url} has failed meanwhile\n"
     "Hint: Whether the statement has taken effect is not known: look before again."
 )
 _OWN_HEADERS = {"connection", "content-length", "date", "host", "server", "transfer-encoding"}
-"""What belongs to one connection, and not to a request or an answer."""
+"""Headers of the connection."""
 _BROWSERS_HEADERS = {"origin", "sec-fetch-site", "cookie", sessions.HEADER}
-"""What a browser says of its page and session is about this server, and has been judged here."""
+"""Headers of browsers, which this server has checked."""
 
 
 class Forward:
-    """ASGI middleware; does nothing for the leader, nor for what changes nothing."""
+    """ASGI middleware; passes everything on at the leader, and read-only requests elsewhere."""
 
     def __init__(self, app: ASGIApp, state: ServerState) -> None:
         self._app = app
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: send the request to the leader, or pass it on here."""
         if not self._is_candidate(scope):
             return await self._app(scope, receive, send)
         body, messages = await _body(receive, self._limit(scope))
@@ -88,8 +84,8 @@ class Forward:
         return config.max_request_bytes if scope["path"] in ALWAYS else config.max_statement_bytes
 
     def _needs_leader(self, scope: Scope, body: bytes) -> bool:
-        """Whether a request is one for the leader; one that is wrong is not. Parses, so that it
-        is done in a thread."""
+        """Whether a request requires the leader; invalid requests do not. Parses the statements, so
+        it runs in a thread."""
         path = scope["path"]
         if len(body) > self._limit(scope):
             return False
@@ -108,14 +104,14 @@ class Forward:
     async def _ask_leader(
         self, client: httpx2.AsyncClient, scope: Scope, body: bytes
     ) -> httpx2.Response | Failure | None:
-        """The leader's answer, its body not yet read; None where this server leads, or may in a
-        moment."""
+        """The leader's response with its body unread; None if this server is or may soon become the
+        leader."""
         headers = [*_headers(Headers(scope=scope).items()), (FORWARDED, "1")]
         deadline = time.monotonic() + TAKE_OVER_SECONDS
         while not self._state.engine.leads:
             url = self._state.engine.leader_url
             if url is not None:
-                # Not by the client, which has headers of its own to add.
+                # Not the client's header handling, which adds its own.
                 request = httpx2.Request(
                     "POST", url.rstrip("/") + scope["path"], headers=headers, content=body
                 )
@@ -126,7 +122,7 @@ class Forward:
                 except httpx2.TransportError:
                     return Failure(NOT_READY, _FAILED.format(url=url))
             if time.monotonic() > deadline:
-                return Failure(NOT_READY, "no server of the service leads")
+                return Failure(NOT_READY, "no server of the service is the leader")
             await anyio.sleep(LOOK_SECONDS)
         return None
 
@@ -138,7 +134,7 @@ class Forward:
             tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
             async for chunk in answer.aiter_raw():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            # Whoever has the whole answer finds here, too, what it tells of.
+            # After the full response, this server also has its effects.
             await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS), begun=True)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             tasks.cancel_scope.cancel()
@@ -151,7 +147,7 @@ async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:
-    """The body as far as it may be long, and the messages that it came in."""
+    """The body up to its limit, and its messages."""
     body, messages = bytearray(), []
     while True:
         message = await receive()
@@ -167,14 +163,14 @@ def _headers(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _client() -> httpx2.AsyncClient:
-    """One that no environment variable sends elsewhere; for one request, since a connection that is
-    kept may have been closed by a leader, and what was sent over it would not be sent again."""
+    """A client for one request that ignores proxy variables. A pooled connection may have been
+    closed by a leader, and its request could not be repeated."""
     timeout = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     return httpx2.AsyncClient(timeout=timeout, verify=_trusted(), trust_env=False)
 
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """The authorities of this machine and of SSL_CERT_FILE, which httpx2 reads only together with
-    the variables of proxies."""
+    """The authorities of this machine and of SSL_CERT_FILE, which httpx2 only reads together with
+    proxy variables."""
     return ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""The endpoints that tell how the server is: /info, /healthcheck, /status and their like."""
+"""Status endpoints: /info, /healthcheck, /status and similar."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ VERSION = version("streamsql")
 
 
 async def info(request: Request) -> Response:
-    """GET /info."""
     state = state_of(request)
     about: dict[str, Any] = {
         "version": VERSION,
@@ -37,12 +36,11 @@ async def info(request: Request) -> Response:
 
 
 async def _cluster_id(state: ServerState) -> str | None:
-    """Empty until Kafka is there."""
     return await state.run(state.engine.inspection.cluster_id)
 
 
 async def healthcheck(request: Request) -> Response:
-    """GET /healthcheck: 200 in any case, as it is an answer."""
+    """GET /healthcheck: always 200."""
     state = state_of(request)
     ready = state.engine.startup().ready
     details = {
@@ -60,12 +58,12 @@ async def healthcheck(request: Request) -> Response:
 
 
 async def live(request: Request) -> Response:
-    """GET /chc/live: the process answers."""
+    """GET /chc/live: the process responds."""
     return JSONResponse({})
 
 
 async def ready(request: Request) -> Response:
-    """GET /chc/ready: the engine is up; else 503, for who sends it no work then."""
+    """GET /chc/ready: the engine is up; otherwise 503."""
     if not state_of(request).engine.startup().ready:
         raise RequestError(
             NOT_READY, "The server is starting", headers={"Retry-After": str(RETRY_SECONDS)}
@@ -74,14 +72,12 @@ async def ready(request: Request) -> Response:
 
 
 async def statuses(request: Request) -> Response:
-    """GET /status: of all commands that are known."""
     state = state_of(request)
     found = state.commands.all(state.engine.inspection.sources())
     return JSONResponse({"commandStatuses": {id: status.status for id, status in found.items()}})
 
 
 async def status(request: Request) -> Response:
-    """GET /status/stream/NAME/create and the like."""
     state = state_of(request)
     command_id = "/".join(request.path_params[part] for part in ("type", "entity", "action"))
     found = state.commands.get(command_id, state.engine.inspection.sources())
@@ -91,7 +87,6 @@ async def status(request: Request) -> Response:
 
 
 async def is_valid_property(request: Request) -> Response:
-    """GET /is_valid_property/NAME: whether a client may set it."""
     name = request.path_params["name"]
     try:
         settable(name)
@@ -102,12 +97,10 @@ async def is_valid_property(request: Request) -> Response:
 
 
 async def metadata(request: Request) -> Response:
-    """GET /v1/metadata."""
     return JSONResponse({"version": VERSION, "clusterId": await _metadata_id(request)})
 
 
 async def metadata_id(request: Request) -> Response:
-    """GET /v1/metadata/id."""
     return JSONResponse(await _metadata_id(request))
 
 

@@ -1,8 +1,7 @@
-"""POST /inserts-stream: rows in, an acknowledgement for each out, on one connection.
+"""POST /inserts-stream: rows in and acknowledgements out on one connection.
 
-The first line names the target, every other is a row. Rows that have arrived together are written
-together and acknowledged as soon as Kafka has them, while more come in: the client may wait for
-acknowledgements before it sends more, or not.
+The first line names the target, all others are rows. Rows that arrive together are written together
+and acknowledged as soon as Kafka has them, while further rows arrive.
 """
 
 from __future__ import annotations
@@ -42,11 +41,10 @@ from streamsql.session import Session
 
 _log = logging.getLogger("streamsql.server")
 MAX_ROWS = 500
-"""Rows that are written together."""
+"""Maximum number of rows written together."""
 
 
 async def inserts_stream(request: Request) -> Response:
-    """The endpoint. What is wrong with the target is an error; with a row, its acknowledgement."""
     media = accepted(request, (DELIMITED, JSON, KSQL_JSON))
     check_content_type(request)
     state = state_of(request)
@@ -66,8 +64,8 @@ async def inserts_stream(request: Request) -> Response:
 
 
 class Acknowledgements(Response):
-    """Sends texts as they are made. Unlike Starlette's own it leaves the rest of the body to those
-    who make them."""
+    """Sends texts as they are produced. Unlike Starlette's response, it leaves the rest of the body
+    to their producer."""
 
     def __init__(self, texts: AsyncIterator[str], media_type: str) -> None:
         super().__init__(media_type=media_type)
@@ -75,7 +73,6 @@ class Acknowledgements(Response):
         self._texts = texts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: send the texts as they come."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         async for text in self._texts:
@@ -89,7 +86,7 @@ def _target(state: ServerState, given: dict[str, Any]) -> tuple[str, Session]:
     if not isinstance(target, str) or not target.strip():
         raise RequestError(
             BAD_REQUEST,
-            'the first line gives no "target"',
+            'the first line has no "target"',
             ksqldb=says("no-argument", name="target"),
         )
     server = state.engine.session
@@ -98,7 +95,7 @@ def _target(state: ServerState, given: dict[str, Any]) -> tuple[str, Session]:
 
 
 class Lines:
-    """A body's lines as they come in, those that have come together as one list."""
+    """Lines of a body as they arrive; those that arrive together are one list."""
 
     def __init__(self, request: Request, limit: int) -> None:
         self._chunks = request.stream()
@@ -108,14 +105,14 @@ class Lines:
         self._ended = False
 
     async def first(self) -> bytes:
-        """The first line; RequestError if there is none."""
+        """RequestError for an empty body."""
         while not self._ready:
             if not await self._read():
                 raise RequestError(BAD_REQUEST, "the request has no line")
         return self._ready.pop(0)
 
     async def next(self, most: int) -> list[bytes]:
-        """At least one line, empty at the end."""
+        """At least one line; empty at the end."""
         while not self._ready:
             if not await self._read():
                 return []
@@ -143,7 +140,7 @@ class Lines:
 async def _answered(
     state: ServerState, lines: Lines, writer: _Writer, form: str
 ) -> AsyncIterator[str]:
-    """The acknowledgements; `form` is the brackets of an array where one is wanted."""
+    """The acknowledgements; `form` has the brackets of an array."""
     sequence = 0
     if form:
         yield form[0]
@@ -175,11 +172,8 @@ def _acknowledgement(outcome: Mapping[str, Any], sequence: int) -> dict[str, Any
 
 
 class _Writer:
-    """Writes rows, and says what became of each: nothing, or a message.
-
-    To our own client (`exact`) it gives errors as they are, and with the last row what stands for
-    all that has been written.
-    """
+    """Writes rows and returns the error of each. streamsql's own client (`exact`) receives
+    unmodified errors and, with the last row, the consistency token."""
 
     def __init__(self, inserts: RowInserts, exact: bool) -> None:
         self._inserts = inserts
@@ -204,7 +198,6 @@ class _Writer:
         return found
 
     def problem(self, error: RequestError | StreamSQLError, code: int = 0) -> dict[str, Any]:
-        """What is wrong, with a code that says whose fault it is."""
         body = failure(error).body
         told = {"error_code": code or body["error_code"], "message": body["message"]}
         if not self._exact:

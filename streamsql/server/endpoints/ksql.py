@@ -1,8 +1,8 @@
-"""POST /ksql: statements that change or tell something, answered by an entity each.
+"""POST /ksql: one entity per statement.
 
-All statements are parsed before the first is run, so a text that is wrong anywhere does nothing.
-They then run one after the other; the first that fails ends the request, and the error holds what
-those before it gave.
+All statements are parsed before the first one runs, so an invalid text has no effect. They then run
+in order; the first failure ends the request, and its error contains the entities of the previous
+statements.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from streamsql.tokens import from_token, to_token
 from streamsql.waiting import await_condition
 
 CATCH_UP_SECONDS = 5.0
-"""How long a request waits for the command that it wants to come after."""
+"""How long a request waits for its preceding command."""
 LOOK_SECONDS = 0.02
 
 
 class StatementFailed(Exception):
-    """A statement of a request that was not to be done; says what to answer."""
+    """A failed statement of a request, with its response."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -54,7 +54,6 @@ class StatementFailed(Exception):
 
 
 async def ksql(request: Request) -> Response:
-    """The endpoint."""
     media = accepted(request, (KSQL_JSON, JSON))
     check_content_type(request)
     state = state_of(request)
@@ -76,23 +75,21 @@ async def ksql(request: Request) -> Response:
 
 
 class Runner(Protocol):
-    """What this needs of an Engine."""
+    """The required part of Engine."""
 
     def each(
         self, sql: Script, session: Session | None = None
     ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
-        """Each statement with its results, run when they are asked for."""
+        """Yields statements with their results as they are requested."""
 
     @property
-    def inspection(self) -> Inspection:
-        """What there is, as data."""
+    def inspection(self) -> Inspection: ...
 
 
 def await_command(
     engine: Runner, request: StatementRequest, timeout: float = CATCH_UP_SECONDS
 ) -> None:
-    """Wait until the command is done that the request is to come after; RequestError if it is
-    not in time."""
+    """Waits for the preceding command; RequestError on timeout."""
     if request.sequence is None:
         return
     wanted = request.sequence
@@ -108,22 +105,22 @@ def await_command(
 
 @dataclass
 class Statements:
-    """The statements of one request, in the session that is the request's own."""
+    """Statements of a request in its session."""
 
     engine: Runner
     session: Session
     commands: CommandStatuses
     entities: list[dict[str, Any]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
-    """Of what they wrote, for who wants to read it."""
+    """Consistency tokens of their writes."""
 
     @property
     def token(self) -> str:
-        """One for all that was written."""
         return to_token(from_token(",".join(self.tokens)))
 
     def run(self, script: Script) -> list[dict[str, Any]]:
-        """Their entities. Raises StatementFailed for the first that cannot be done."""
+        """Runs the statements; returns their entities. Raises StatementFailed for the first
+        failure."""
         check(script)
         for statement, results in self.engine.each(script, self.session):
             text = statement_text(statement)
@@ -153,11 +150,11 @@ class Statements:
 
 
 def check(script: Script) -> None:
-    """StatementFailed for a text that is wrong or holds what belongs elsewhere."""
+    """Raises StatementFailed for an invalid text, and for statements of other endpoints."""
     if script.error is not None:
         raise StatementFailed(failure(script.error, script.wrong))
     if not script.statements:
-        raise StatementFailed(failure(ConfigError("there is no statement"), script.text))
+        raise StatementFailed(failure(ConfigError("the request has no statement"), script.text))
     for statement in script.statements:
         problem = _misplaced(statement)
         if problem is not None:
@@ -167,7 +164,7 @@ def check(script: Script) -> None:
 
 
 def _misplaced(statement: PreparedStatement) -> tuple[int, str] | None:
-    """Error code and message for a statement that this endpoint does not take."""
+    """Error code and message for a statement of another endpoint."""
     if statement.is_query:
         kind = "PRINT" if statement.kind == "Print" else "SELECT"
         return (

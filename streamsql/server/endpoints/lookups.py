@@ -1,8 +1,5 @@
-"""The short way for lookups of keys: plain requests of statements whose shape the engine knows.
-
-Whatever is not that plain goes on to the endpoints as it came, and they alone say what is wrong
-with a request. The answer is the one that the endpoints would give.
-"""
+"""Fast path for key lookups: plain requests whose statement shape the engine knows. All others go
+to the endpoints, which report errors. The response is that of the endpoints."""
 
 from __future__ import annotations
 
@@ -22,30 +19,29 @@ from streamsql.server.state.server_state import TOKEN_HEADER, ServerState
 from streamsql.session import Session
 
 _LONGEST = 8_000
-"""Bytes of a request that is worth it."""
+"""Maximum size of a request in bytes."""
 _FORMS = {
     "/query-stream": {JSON.encode(): JSON, KSQL_JSON.encode(): KSQL_JSON},
     "/query": dict.fromkeys((b"", b"*/*", JSON.encode(), KSQL_JSON.encode()), KSQL_JSON),
 }
-"""By path and what the client accepts. The form that is sent row by row is left to the endpoint."""
+"""By path and accepted media type, without the row-by-row form."""
 _TYPES = frozenset(
     form.encode() for name in CONTENT_TYPES for form in (name, f"{name}; charset=utf-8")
 ) | {b""}
 _TOKEN = TOKEN_HEADER.encode()
 _MAY_BE_EMPTY = frozenset({"properties", "streamsProperties", "sessionVariables"})
-"""Fields that a plain request may have, empty."""
+"""Fields of a plain request that may be present and empty."""
 _decoder = json.JSONDecoder(strict=False)
 
 
 class Lookups:
-    """ASGI middleware, the innermost: all that guards the endpoints guards this."""
+    """ASGI middleware, the innermost: behind all protection of the endpoints."""
 
     def __init__(self, app: ASGIApp, state: ServerState) -> None:
         self._app = app
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: answer a lookup, or leave the request to the endpoints."""
         media, length = _plain(scope)
         if media is None or length > min(_LONGEST, self._state.config.max_statement_bytes):
             await self._app(scope, receive, send)
@@ -86,8 +82,7 @@ def _writer(answer: Answer, media: str) -> AnswerWriter:
 
 
 def _plain(scope: Scope) -> tuple[str | None, int]:
-    """The form in which to answer, None for a request that is none of ours or not plain; and how
-    many bytes its body has."""
+    """The response form, or None for a request that is not plain; and the length of its body."""
     forms = _FORMS.get(scope["path"]) if scope["type"] == "http" else None
     if forms is None or scope["method"] != "POST":
         return None, 0
@@ -103,8 +98,8 @@ def _plain(scope: Scope) -> tuple[str | None, int]:
 
 
 def _statement(body: bytes, length: int) -> str | None:
-    """The text of a request that has nothing but its text, and all of it here: a server may tell
-    the end of a body by a message of its own, which need not be waited for."""
+    """The statement of a request that has nothing else, if its body is complete. Some servers send
+    the end of a body as a separate message, which is not awaited."""
     if len(body) != length:
         return None
     try:

@@ -1,6 +1,5 @@
-"""The endpoints of streamsql's own shell and Python client: everything that an engine says, typed
-and as it comes. What is sent is described in streamsql/client/wire.py.
-"""
+"""Endpoints of streamsql's shell and Python client with typed results. streamsql/client/wire.py
+describes the protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ NDJSON = "application/x-ndjson"
 
 
 class LinesResponse(Response):
-    """The lines of an execution until it ends or the client goes."""
+    """The lines of an execution until it ends or the client disconnects."""
 
     def __init__(self, execution: Execution, outbox: Handover[bytes]) -> None:
         super().__init__(media_type=NDJSON, headers={"Cache-Control": "no-store"})
@@ -38,7 +37,6 @@ class LinesResponse(Response):
         self._outbox = outbox
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: the results as they come; who has gone ends them."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await self._execution.start()
         try:
@@ -64,7 +62,7 @@ class LinesResponse(Response):
 
 
 async def execute(request: Request) -> Response:
-    """POST {sql, properties, sessionVariables}: the statements' results as lines."""
+    """POST {sql, properties, sessionVariables}: results as lines."""
     state = state_of(request)
     given = await statement_request(request)
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
@@ -79,7 +77,7 @@ async def execute(request: Request) -> Response:
 
 
 async def catalog(request: Request) -> Response:
-    """GET: what there is; 304 where the client has it already."""
+    """GET: the catalog; 304 if the client has the current one."""
     engine = state_of(request).engine
     body, etag = _ENCODED.of(engine)
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
@@ -89,7 +87,7 @@ async def catalog(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """GET: how far the start is, and how the queries are."""
+    """GET: startup progress and queries."""
     state = state_of(request)
     engine = state.engine
     queries = await state.run(engine.queries)
@@ -101,14 +99,13 @@ def _json(body: Mapping[str, Any]) -> Response:
 
 
 class _Encoded:
-    """The newest catalog as it is sent: many clients ask, and it seldom changes."""
+    """The encoded catalog, cached because it rarely changes."""
 
     def __init__(self) -> None:
         self._catalog: object = None
         self._sent = (b"", "")
 
     def of(self, engine: Engine) -> tuple[bytes, str]:
-        """The body and its ETag."""
         catalog = engine.catalog()
         if catalog is not self._catalog:
             body = json.dumps(encode_catalog(catalog)).encode()

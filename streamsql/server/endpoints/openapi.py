@@ -1,7 +1,4 @@
-"""The published description of the HTTP interface: GET /openapi.json.
-
-`PATHS` has an entry for every route; a test holds the two together.
-"""
+"""GET /openapi.json. `PATHS` has an entry per route, which a test checks."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
 Json = dict[str, Any]
 
 _ERRORS = {
-    400: "The request or a statement is wrong",
-    401: "Nobody has logged in",
+    400: "Invalid request or statement",
+    401: "Authentication required",
     403: "Not allowed",
-    406: "No form of answer suits the client",
+    406: "No acceptable media type",
     413: "The request is too large",
     415: "The request is not JSON",
     429: "Too many requests",
-    500: "The server or what it works with has failed",
+    500: "The server or an external system failed",
     503: "The server is starting or stopping",
 }
 
@@ -47,7 +44,7 @@ _SCALARS: Json = {
 }
 _ERROR: dict[str, Json] = {
     "@type": {"enum": ["generic_error", "statement_error"]},
-    "error_code": {"type": "integer", "description": "HTTP status times 100, and a number"},
+    "error_code": {"type": "integer", "description": "HTTP status times 100, plus a number"},
     "message": _TEXT,
     "statementText": _TEXT,
     "entities": {"type": "array", "items": _ANYTHING},
@@ -61,7 +58,7 @@ SCHEMAS: Json = {
     ),
     "Statements": _object(
         ("ksql",),
-        ksql={"type": "string", "description": "Statements, each ended by a semicolon"},
+        ksql={"type": "string", "description": "Statements, each followed by a semicolon"},
         streamsProperties=_SCALARS,
         sessionVariables=_SCALARS,
         commandSequenceNumber={"type": ["integer", "null"]},
@@ -73,13 +70,13 @@ SCHEMAS: Json = {
         files={"type": "array", "items": _object(("name", "sql"), name=_TEXT, sql=_TEXT)},
         properties=_SCALARS,
         sessionVariables=_SCALARS,
-        prune={"type": "boolean", "description": "Drop what is not in the files"},
-        partial={"type": "boolean", "description": "What else they read is what runs"},
-        fromWhatIsLeft={"type": "boolean", "description": "Where the log lacks what was read"},
-        stage={"type": "boolean", "description": "Build it beside what runs, and do not switch"},
-        undo={"type": "boolean", "description": "Without files: what was applied last"},
-        promote={"type": "boolean", "description": "Without files: switch to what is staged"},
-        discard={"type": "boolean", "description": "Without files: give up what is staged"},
+        prune={"type": "boolean", "description": "Drop objects that are not in the files"},
+        partial={"type": "boolean", "description": "Take other sources from the running pipeline"},
+        fromWhatIsLeft={"type": "boolean", "description": "Accept deleted records in a rebuild"},
+        stage={"type": "boolean", "description": "Rebuild without switching"},
+        undo={"type": "boolean", "description": "Without files: undo the last apply"},
+        promote={"type": "boolean", "description": "Without files: switch to the staged change"},
+        discard={"type": "boolean", "description": "Without files: discard the staged change"},
     ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),
     "StreamedRow": _object(
@@ -116,7 +113,7 @@ def _with(operation: Json, *parameters: str) -> Json:
 
 
 _ROWS: Json = {"type": "array", "items": _ref("StreamedRow")}
-_LINES: Json = {"type": "string", "description": "A JSON value a line"}
+_LINES: Json = {"type": "string", "description": "One JSON value per line"}
 _QUERY_FORMS: Json = {
     KSQL_JSON: {"schema": _ROWS},
     JSON: {"schema": {"type": "array"}},
@@ -132,7 +129,7 @@ _STATEMENTS: Json = {media: {"schema": _ref("Statements")} for media in (JSON, K
 PATHS: Json = {
     "/": {
         "get": {
-            "summary": "The console for who takes HTML, else to /info",
+            "summary": "The console for clients that accept HTML, otherwise a redirect to /info",
             "responses": {
                 "200": {"description": "The page", "content": {"text/html": {"schema": _TEXT}}},
                 "307": {"description": "Go there"},
@@ -150,12 +147,12 @@ PATHS: Json = {
     },
     "/info": {"get": _operation("Version and state", _json(_ANYTHING))},
     "/healthcheck": {"get": _operation("What works", _json(_ANYTHING))},
-    "/chc/live": {"get": _operation("Whether the process answers", _json(_ANYTHING))},
-    "/chc/ready": {"get": _operation("Whether it takes work", _json(_ANYTHING))},
-    "/status": {"get": _operation("What became of commands", _json(_ANYTHING))},
+    "/chc/live": {"get": _operation("Liveness", _json(_ANYTHING))},
+    "/chc/ready": {"get": _operation("Readiness", _json(_ANYTHING))},
+    "/status": {"get": _operation("Status of commands", _json(_ANYTHING))},
     "/status/{type}/{entity}/{action}": {
         "get": _with(
-            _operation("What became of a command", _json(_ANYTHING), errors=(404,)),
+            _operation("Status of a command", _json(_ANYTHING), errors=(404,)),
             "type",
             "entity",
             "action",
@@ -163,15 +160,18 @@ PATHS: Json = {
     },
     "/is_valid_property/{name}": {
         "get": _with(
-            _operation("Whether SET takes it", _json({"type": "boolean"}), errors=(400,)), "name"
+            _operation(
+                "Whether SET accepts the property", _json({"type": "boolean"}), errors=(400,)
+            ),
+            "name",
         )
     },
-    "/v1/metadata": {"get": _operation("Which cluster this is", _json(_ANYTHING))},
-    "/v1/metadata/id": {"get": _operation("Which cluster this is", _json(_ANYTHING))},
+    "/v1/metadata": {"get": _operation("Id of the cluster", _json(_ANYTHING))},
+    "/v1/metadata/id": {"get": _operation("Id of the cluster", _json(_ANYTHING))},
     "/clusterStatus": {"get": _operation("Other servers", _json(_ANYTHING))},
     "/heartbeat": {
         "post": _operation(
-            "A server lives",
+            "Heartbeat of a server",
             _json(_OK),
             body=_json(
                 _object(("hostInfo",), hostInfo=_ref("Host"), timestamp={"type": "integer"})
@@ -180,7 +180,7 @@ PATHS: Json = {
     },
     "/lag": {
         "post": _operation(
-            "How far a server's stores are",
+            "Lag of a server's stores",
             _json(_OK),
             body=_json(
                 _object(
@@ -225,7 +225,7 @@ PATHS: Json = {
     },
     "/inserts-stream": {
         "post": _operation(
-            "Rows into a stream or table: a line that names the target, then a row a line",
+            "Insert rows: a line that names the target, then one row per line",
             {DELIMITED: {"schema": _LINES}, JSON: {"schema": {"type": "array"}}},
             body={
                 DELIMITED: {"schema": _LINES},
@@ -247,23 +247,25 @@ PATHS: Json = {
     },
     "/streamsql/plan": {
         "post": _operation(
-            "What files would change of what runs", _json(_ANYTHING), body=_json(_ref("Files"))
+            "Changes of files relative to the running pipeline",
+            _json(_ANYTHING),
+            body=_json(_ref("Files")),
         )
     },
     "/streamsql/apply": {
         "post": _operation(
-            "Have what runs become what files say, all of it or nothing",
+            "Apply the changes of files atomically",
             {"application/x-ndjson": {"schema": _LINES}},
             body=_json(_ref("Files")),
         )
     },
     "/streamsql/catalog": {
-        "get": _operation("What there is", _json(_ANYTHING)),
+        "get": _operation("The catalog", _json(_ANYTHING)),
     },
-    "/streamsql/status": {"get": _operation("How far the engine is", _json(_ANYTHING))},
+    "/streamsql/status": {"get": _operation("Status of the engine", _json(_ANYTHING))},
     "/streamsql/login": {
         "post": _operation(
-            "Open a session of the console: by the token, or with users by their password",
+            "Open a console session: by the token, or with users by password",
             _json(_ANYTHING),
             body=_json(_object(token=_TEXT)),
         )
@@ -271,30 +273,30 @@ PATHS: Json = {
     "/streamsql/logout": {
         "post": _operation("End the session", _json(_ANYTHING), body=_json(_ANYTHING))
     },
-    "/streamsql/session": {"get": _operation("Who asks, and whom", _json(_ANYTHING))},
+    "/streamsql/session": {"get": _operation("User and server of the session", _json(_ANYTHING))},
     "/streamsql/check": {
         "post": _operation(
-            "The errors of statements that are not run",
+            "Errors of statements, without running them",
             _json(_ANYTHING),
             body=_json(_ref("QueryStream")),
         )
     },
     "/streamsql/suggest": {
         "post": _operation(
-            "What may be typed between two texts",
+            "Completion between two texts",
             _json(_ANYTHING),
             body=_json(_object(("before",), before=_TEXT, after=_TEXT)),
         )
     },
-    "/streamsql/words": {"get": _operation("The keywords of the language", _json(_ANYTHING))},
+    "/streamsql/words": {"get": _operation("Keywords of the language", _json(_ANYTHING))},
     "/streamsql/scripts": {
-        "get": _operation("The scripts that the console may open and save", _json(_ANYTHING))
+        "get": _operation("Scripts that the console can open and save", _json(_ANYTHING))
     },
     "/streamsql/scripts/{name}": {
         "get": _with(_operation("A script", _json(_ANYTHING), errors=(400, 404)), "name"),
         "post": _with(
             _operation(
-                "Save a script over the version that was opened, or a new one",
+                "Save a script over the opened version, or a new one",
                 _json(_ANYTHING),
                 body=_json(_object(("sql",), sql=_TEXT, version=_TEXT)),
                 errors=(404,),
@@ -303,20 +305,19 @@ PATHS: Json = {
         ),
     },
     "/streamsql/graph": {
-        "get": _operation("What there is, who reads and writes it, and how far", _json(_ANYTHING))
+        "get": _operation("Objects, their connections and progress", _json(_ANYTHING))
     },
 }
 
 
 def description() -> Json:
-    """The whole document."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "streamsql",
             "version": VERSION,
             "description": "SQL over streams. The paths are those of ksqlDB's REST API, "
-            "but for /metrics, /openapi.json and what is under /streamsql.",
+            "except for /metrics, /openapi.json and /streamsql.",
         },
         "paths": PATHS,
         "components": {
@@ -328,7 +329,6 @@ def description() -> Json:
 
 
 async def openapi(request: Request) -> Response:
-    """GET /openapi.json."""
     return JSONResponse(description())
 
 

@@ -1,4 +1,4 @@
-"""GET /metrics, for Prometheus and its like."""
+"""GET /metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from streamsql.server.state.server_state import state_of
 
 
 async def metrics(request: Request) -> Response:
-    """The endpoint."""
     state = state_of(request)
     accept = request.headers.get("accept", "")
     body, media_type = await state.run(lambda: state.metrics.text(accept))

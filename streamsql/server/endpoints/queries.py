@@ -1,8 +1,6 @@
-"""POST /query, /query-stream and /close-query: one SELECT or PRINT, answered with rows.
-
-With EMIT the rows come for as long as the client looks (query_stream.py); without, the answer is
-complete (answers.py). What a statement is, only the engine knows.
-"""
+"""POST /query, /query-stream and /close-query: one SELECT or PRINT, with rows as its response. With
+EMIT, rows are sent while the client is connected (query_stream.py); otherwise the response is
+complete (answers.py)."""
 
 from __future__ import annotations
 
@@ -41,13 +39,12 @@ STREAM_FORMS = (DELIMITED, JSON, KSQL_JSON, PROTOBUF)
 
 
 async def query(request: Request) -> Response:
-    """POST /query: JSON means ksqlDB's own rows here."""
+    """POST /query: JSON means ksqlDB's rows here."""
     media = accepted(request, QUERY_FORMS)
     return await _answer(request, KSQL_JSON if media == JSON else media)
 
 
 async def query_stream(request: Request) -> Response:
-    """POST /query-stream."""
     return await _answer(request, accepted(request, STREAM_FORMS))
 
 
@@ -70,7 +67,7 @@ async def _answer(request: Request, media: str) -> Response:
 
 
 class QueryRefused(Exception):
-    """A text that is not one SELECT or PRINT; says what to answer."""
+    """A text that is not one SELECT or PRINT, with its response."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -79,8 +76,7 @@ class QueryRefused(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """The text of one request, in the session that is the request's own. All but making it blocks:
-    to be called in a thread."""
+    """The text of a request in its session. All methods block and run in a thread."""
 
     state: ServerState
     scope: Scope
@@ -88,7 +84,7 @@ class Asked:
     session: Session
 
     def script(self) -> Script:
-        """The text parsed: one SELECT or PRINT. QueryRefused if it is something else."""
+        """The parsed SELECT or PRINT; QueryRefused for anything else."""
         script = self.state.script(self.scope, self.sql, self.session)
         if script.error is not None:
             raise QueryRefused(failure(script.error, self.sql.strip()))
@@ -103,20 +99,18 @@ class Asked:
         return script
 
     def first(self, kind: Any) -> Any:
-        """The result that has the rows; remarks before it have no place in these answers."""
+        """The result with the rows; preceding messages are not part of the response."""
         for result in self.state.engine.execute(self.script(), self.session):
             if isinstance(result, kind):
                 return result
         raise AssertionError("a query gave no rows")
 
 
-_ELSEWHERE = (
-    "Only SELECT and PRINT are answered here; other statements belong to the endpoint /ksql."
-)
+_ELSEWHERE = "This endpoint accepts SELECT and PRINT only; use /ksql for other statements."
 
 
 def _begin(asked: Asked, media: str) -> tuple[AnswerWriter, Piece] | None:
-    """The beginning of a complete answer; None for a query whose rows keep coming."""
+    """The start of a complete response; None for a continuous query."""
     engine = asked.state.engine
     answer = engine.lookup(asked.sql, asked.session)
     if answer is None:
@@ -156,13 +150,13 @@ def _stream_response(stream: RowStream | LineStream, media: str, state: ServerSt
 
 
 async def close_query(request: Request) -> Response:
-    """POST /close-query: end a push query of any client."""
+    """POST /close-query: ends a push query of any client."""
     check_content_type(request)
     state = state_of(request)
     body = parse_json(await read_body(request, state.config.max_request_bytes))
     query_id = as_object(body, "the request").get("queryId")
     if not isinstance(query_id, str):
-        return Failure(BAD_REQUEST, 'the request gives no "queryId"').response()
+        return Failure(BAD_REQUEST, 'the request has no "queryId"').response()
     if not state.running.close(query_id):
         return Failure(BAD_REQUEST, f"No query with id {query_id}").response()
     return JSONResponse({})

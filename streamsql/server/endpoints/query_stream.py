@@ -1,4 +1,4 @@
-"""Answering with what a query gives for as long as a client looks: push queries and PRINT."""
+"""Responses of push queries and PRINT."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ _log = logging.getLogger("streamsql.server")
 
 
 def schema_of(stream: RowStream) -> Schema:
-    """A push query's columns; which of them are keys is not told."""
+    """Columns of a push query, without key markers."""
     return Schema(
         tuple(Column(field.name, field.type) for field in stream.fields if field.type is not None)
     )
 
 
 class StreamResponse(Response):
-    """Begins at once, sends what there is, and ends with the query or when the client goes.
-
-    A client that is slow holds the query's reader up: see feed.py.
-    """
+    """Starts immediately, sends available rows, and ends with the query or the connection. A slow
+    client blocks the query's reader: see feed.py."""
 
     def __init__(self, running: RunningQueries, bound: int, media_type: str) -> None:
         super().__init__(media_type=media_type)
@@ -40,9 +38,8 @@ class StreamResponse(Response):
         self._bound = bound
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: the rows as they come; who has gone ends the query."""
         feed, name = self._begin()
-        # What the client has said was read before; what comes now is that it goes.
+        # The request was read before; the next message is the disconnect.
         gone = asyncio.create_task(_disconnected(receive))
         sending = asyncio.create_task(self._send(send, feed))
         try:
@@ -61,7 +58,7 @@ class StreamResponse(Response):
     async def _send(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
         headers = [*self.raw_headers, (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        # The client is to know that it has begun, though it may be long until there is something.
+        # Sends the headers immediately, since the first row can take long.
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         await self._send_parts(send, feed)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -71,7 +68,7 @@ class StreamResponse(Response):
 
 
 class RowStreamResponse(StreamResponse):
-    """The rows of a push query in one of the forms."""
+    """Rows of a push query in one of the forms."""
 
     def __init__(self, stream: RowStream, form: Form, running: RunningQueries, bound: int) -> None:
         super().__init__(running, bound, form.media_type)
@@ -100,7 +97,7 @@ class RowStreamResponse(StreamResponse):
 
 
 class LineStreamResponse(StreamResponse):
-    """The lines of PRINT, as text; an error is a line of JSON."""
+    """Lines of PRINT as text; an error is a line of JSON."""
 
     def __init__(self, stream: LineStream, running: RunningQueries, bound: int) -> None:
         super().__init__(running, bound, "text/plain")
@@ -125,7 +122,7 @@ def _joined(lines: Sequence[object]) -> str:
 
 
 async def send_text(send: Send, text: str) -> None:
-    """A part of a body that goes on."""
+    """Sends a part of a response body."""
     if text:
         body = text.encode()
         await send({"type": "http.response.body", "body": body, "more_body": True})

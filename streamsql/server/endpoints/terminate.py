@@ -1,6 +1,5 @@
-"""POST /ksql/terminate: the end of a service: its queries, its streams and tables, and on demand
-the topics that its queries made.
-"""
+"""POST /ksql/terminate: removes all queries, streams and tables of a service, and optionally the
+topics of its queries."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ STATEMENT = "TERMINATE CLUSTER;"
 
 
 async def terminate(request: Request) -> Response:
-    """The endpoint; the server goes on, with nothing in it."""
+    """The endpoint; the server continues with an empty catalog."""
     media = accepted(request, (KSQL_JSON, JSON))
     check_content_type(request)
     state = state_of(request)
@@ -49,7 +48,7 @@ async def terminate(request: Request) -> Response:
 
 
 def _patterns(given: object) -> list[re.Pattern[str]]:
-    """Names or regular expressions of topics; RequestError for what is none."""
+    """Names or regular expressions of topics; RequestError if invalid."""
     if given is None:
         return []
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
@@ -69,7 +68,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def terminate_all(engine: Engine, delete: Sequence[re.Pattern[str]] = ()) -> None:
-    """End and forget everything; of topics, only those that queries made are deleted."""
+    """Ends and removes everything; of the topics, only those of queries are deleted."""
     for statement in list(_statements(engine.inspection, delete)):
         for _ in engine.execute(statement):
             pass
@@ -80,7 +79,7 @@ def _statements(engine: Inspection, delete: Sequence[re.Pattern[str]]) -> Iterat
         yield "TERMINATE ALL;"
     for view in reversed(engine.views()):
         yield f"DROP VIEW IF EXISTS {quote(view.name)} CASCADE;"
-    # What reads a source was made after it.
+    # Readers of a source were created after it.
     for source in reversed(engine.sources()):
         if source.built_in:
             continue

@@ -1,4 +1,4 @@
-"""GET /ws/query: a query over a WebSocket. The first frame is the schema, every other a row."""
+"""GET /ws/query: a query over a WebSocket. The first frame is the schema, all others are rows."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from streamsql.types import to_sql
 _log = logging.getLogger("streamsql.server")
 NORMAL, UNSUPPORTED_DATA, INTERNAL = 1000, 1003, 1011
 _CLOSE_BYTES = 120
-"""What a close frame has room for, some less."""
+"""Slightly less than the capacity of a close frame."""
 
 
 async def ws_query(socket: WebSocket) -> None:
-    """The endpoint. An error is a frame of its own, and ends the connection."""
+    """The endpoint. An error is a frame and ends the connection."""
     await socket.accept()
     state: ServerState = socket.app.state.server
     try:
@@ -75,7 +75,7 @@ async def _answer(socket: WebSocket, state: ServerState, work: Any) -> None:
     finally:
         feed.close()
         state.running.remove(name)
-        # Closing waits for whoever receives: nobody must.
+        # Closing would otherwise wait for a receiver.
         ended = sending.done()
         for task in (gone, sending):
             task.cancel()

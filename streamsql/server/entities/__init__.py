@@ -1,7 +1,4 @@
-"""The answers of POST /ksql: an entity for each statement, in the shapes of ksqlDB.
-
-They tell in JSON what executing a statement gave; what a statement does is the engine's business.
-"""
+"""Responses of POST /ksql: an entity per statement in ksqlDB's form."""
 
 from __future__ import annotations
 
@@ -41,15 +38,12 @@ BUILDERS: dict[str, Builder] = {
     "AssertTopic": assertions.topic,
     "AssertSchema": assertions.schema,
 }
-"""Statements whose answers have a shape of their own in ksqlDB, by their kinds."""
+"""Builders of statements with a specific entity in ksqlDB, by kind."""
 
 
 def entity(executed: Executed) -> JSON | None:
-    """What the answer holds for a statement, None where it holds nothing.
-
-    Where ksqlDB has no shape of its own for it: a command's status if the statement is logged, else
-    the rows that it gave.
-    """
+    """The entity of a statement, or None. Statements without a specific entity in ksqlDB have a
+    command status if they are logged, otherwise their rows."""
     statement = executed.statement
     default = commands.current_status if statement.logged else listings.rows
     return BUILDERS.get(statement.kind, default)(executed)

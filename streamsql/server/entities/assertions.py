@@ -1,4 +1,4 @@
-"""ASSERT TOPIC and ASSERT SCHEMA that held."""
+"""Successful ASSERT TOPIC and ASSERT SCHEMA."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from streamsql.server.entities.base import JSON, Executed
 
 
 def topic(executed: Executed) -> JSON:
-    """The answer to ASSERT TOPIC."""
     statement = executed.statement
     return executed.entity("assert_topic", topicName=statement.name, exists=statement.exists)
 
 
 def schema(executed: Executed) -> JSON:
-    """The answer to ASSERT SCHEMA."""
     statement = executed.statement
     return executed.entity(
         "assert_schema",

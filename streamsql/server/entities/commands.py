@@ -12,11 +12,8 @@ _WORD = re.compile("[A-Z][a-z]*")
 
 
 def command_id(statement: PreparedStatement) -> str | None:
-    """`stream/NAME/create`; None for a statement that changes nothing for good.
-
-    What is changed and how are the words of the statement's kind, or it says itself whether it
-    speaks of a stream or of a table.
-    """
+    """`stream/NAME/create`; None for a statement that changes nothing permanently. Action and type
+    follow from the statement's kind, or from its own words."""
     if not statement.logged:
         return None
     if statement.kind == "ControlQuery":
@@ -29,7 +26,7 @@ def command_id(statement: PreparedStatement) -> str | None:
 
 
 def current_status(executed: Executed) -> JSON:
-    """A statement that was done; one that had nothing to do is a warning."""
+    """Status of a completed statement; one without effect is a warning."""
     if not executed.message and executed.warnings:
         return executed.entity("warning_entity", message="\n".join(executed.warnings))
     status = CommandStatus("SUCCESS", executed.message, executed.query_id)
@@ -42,7 +39,6 @@ def current_status(executed: Executed) -> JSON:
 
 
 def controlled(executed: Executed) -> JSON:
-    """TERMINATE, PAUSE, RESUME; a push query that was ended has no place among the commands."""
     known, ended = executed.query_id, executed.statement.action == "TERMINATE"
     if ended and known is not None and executed.engine.is_push(known):
         return executed.entity("terminate_query", queryId=known, wasTerminated=True)

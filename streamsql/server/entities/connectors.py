@@ -1,4 +1,4 @@
-"""Connectors, as Kafka Connect tells of them."""
+"""Connectors of Kafka Connect."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from streamsql.server.entities.base import JSON, Executed
 
 
 def created(executed: Executed) -> JSON:
-    """CREATE SOURCE | SINK CONNECTOR."""
     if not executed.message:
         return _nothing_done(executed)
-    # What was configured may hold secrets; who sent it knows it.
+    # The configuration may contain secrets, which the client knows.
     statement = executed.statement
     kind = statement.connector_type.lower()
     info: JSON = {"name": statement.name, "config": {}, "tasks": [], "type": kind}
@@ -21,7 +20,6 @@ def created(executed: Executed) -> JSON:
 
 
 def dropped(executed: Executed) -> JSON:
-    """DROP CONNECTOR."""
     if executed.warnings:
         return _nothing_done(executed)
     return executed.entity("drop_connector", connectorName=executed.statement.name)
@@ -32,7 +30,6 @@ def _nothing_done(executed: Executed) -> JSON:
 
 
 def listed(executed: Executed) -> JSON:
-    """SHOW [SOURCE | SINK] CONNECTORS."""
     found = [
         {
             "name": row["Connector Name"],
@@ -46,7 +43,6 @@ def listed(executed: Executed) -> JSON:
 
 
 def plugins(executed: Executed) -> JSON:
-    """SHOW CONNECTOR PLUGINS."""
     found = [
         {"className": row["Class"], "type": row["Type"].lower(), "version": row["Version"]}
         for row in executed.rows
@@ -55,7 +51,6 @@ def plugins(executed: Executed) -> JSON:
 
 
 def described(executed: Executed) -> JSON:
-    """DESCRIBE CONNECTOR: its state, its tasks, its topics and the streams and tables on them."""
     facts = _facts(executed)
     worker = facts.get("Worker", "")
     rows = executed.rows
@@ -79,7 +74,7 @@ def described(executed: Executed) -> JSON:
 
 
 def _facts(executed: Executed) -> dict[str, str]:
-    """The lines `Name : value` that DESCRIBE begins with."""
+    """The lines `Name : value` at the start of DESCRIBE."""
     first = next((r.text for r in executed.results if isinstance(r, Text)), "")
     pairs = (line.partition(":") for line in first.splitlines())
     return {title.strip(): value.strip() for title, colon, value in pairs if colon}

@@ -1,4 +1,4 @@
-"""lineage: which columns come from which, in the form of OpenLineage's facet of column lineage."""
+"""lineage: column lineage in the form of OpenLineage's facet."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _ALL = "*"
 
 
 def shown(executed: Executed) -> JSON:
-    """SHOW LINEAGE OF | FROM name[.column]. By column what it comes from, and apart from that what
-    decides which rows there are; or by column what comes from it."""
+    """SHOW LINEAGE OF | FROM name[.column]: source columns by column and separately those that
+    determine which rows exist; or dependent columns by column."""
     statement = executed.statement
     fields: dict[str, list[JSON]] = {}
     dataset: list[JSON] = []

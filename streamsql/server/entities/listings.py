@@ -10,7 +10,6 @@ from streamsql.server.entities.types import schema_info
 
 
 def listed(executed: Executed) -> JSON | None:
-    """SHOW | LIST what [EXTENDED]."""
     return _LISTS[executed.statement.lists](executed)
 
 
@@ -39,7 +38,6 @@ def _functions(executed: Executed) -> JSON:
 
 
 def described_function(executed: Executed) -> JSON:
-    """DESCRIBE FUNCTION name."""
     function = executed.engine.function(executed.statement.name or "")
     return executed.entity(
         "describe_function",
@@ -97,7 +95,7 @@ def _sinks(executed: Executed) -> JSON:
 
 
 def described_sink(executed: Executed) -> JSON:
-    """DESCRIBE SINK: its columns, and in words where it writes and how far its query is."""
+    """DESCRIBE SINK: columns, destination and progress."""
     columns = [row for row in executed.rows if "Field" in row]
     fields = [{"name": row["Field"], "type": row["Type"]} for row in columns]
     name = executed.statement.name
@@ -149,7 +147,7 @@ _LISTS: dict[str, Builder] = {
 
 
 def rows(executed: Executed) -> JSON | None:
-    """The rows that a statement gave, by the names of their columns; without any, its warnings."""
+    """The rows of a statement as mappings; its warnings if it has none."""
     if executed.rows:
         return executed.entity("rows", rows=[dict(row) for row in executed.rows])
     if executed.warnings:

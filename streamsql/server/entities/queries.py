@@ -1,4 +1,4 @@
-"""queries, queryDescription and query_descriptions: what runs, and how."""
+"""queries, queryDescription and query_descriptions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from streamsql.server.entities.types import field
 from streamsql.status import QueryInfo, QueryState
 
 HOST = "localhost"
-"""The one server that runs the queries, in a form that clients of several expect."""
+"""The single server that runs the queries, for clients that expect several."""
 
 _STATES = {QueryState.PAUSED: "PAUSED", QueryState.ERROR: "ERROR"}
 
 
 def state(info: QueryInfo) -> str:
-    """ksqlDB's word for it: a query that starts, catches up or waits for Kafka is RUNNING."""
+    """ksqlDB's state: a query that starts, catches up or waits for Kafka is RUNNING."""
     return _STATES.get(info.state, "RUNNING")
 
 
 def running_query(info: QueryInfo, executed: Executed) -> JSON:
-    """A query in a list."""
     topic = executed.engine.topic_of(info.sink) if info.sink else None
     return {
         "queryString": info.sql,
@@ -34,7 +33,6 @@ def running_query(info: QueryInfo, executed: Executed) -> JSON:
 
 
 def listed(executed: Executed) -> JSON:
-    """SHOW QUERIES [EXTENDED]."""
     infos = executed.engine.infos()
     if not executed.statement.extended:
         return executed.entity("queries", queries=[running_query(i, executed) for i in infos])
@@ -44,7 +42,6 @@ def listed(executed: Executed) -> JSON:
 
 
 def explained(executed: Executed) -> JSON:
-    """EXPLAIN of a query that runs, or of a statement."""
     statement = executed.statement
     facts = executed.engine.query(statement.name) if statement.name else None
     inner = statement.explained
@@ -76,7 +73,7 @@ _BLANK: JSON = {
     "tasksMetadata": [],
     "state": None,
 }
-"""Every field is there in every description."""
+"""Every description has all fields."""
 
 
 def _description(facts: QueryFacts) -> JSON:
@@ -97,7 +94,6 @@ def _description(facts: QueryFacts) -> JSON:
 
 
 def _planned(plan: PlanFacts) -> JSON:
-    """What a plan says of its query."""
     return {
         "windowType": plan.window,
         "fields": [field(column) for column in plan.schema],

@@ -1,4 +1,4 @@
-"""streams, tables and sourceDescription: what there is, and of what it is made."""
+"""streams, tables and sourceDescription."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from streamsql.server.entities.types import field
 
 
 def listed(executed: Executed) -> JSON:
-    """SHOW STREAMS | TABLES [EXTENDED]."""
     kind = Kind.STREAM if executed.statement.lists == "STREAMS" else Kind.TABLE
     if executed.statement.extended:
         return _descriptions(kind, True, executed)
@@ -37,7 +36,6 @@ def _line(source: SourceFacts) -> JSON:
 
 
 def described_all(executed: Executed) -> JSON:
-    """DESCRIBE STREAMS | TABLES [EXTENDED]."""
     statement = executed.statement
     assert statement.source_kind is not None
     return _descriptions(statement.source_kind, statement.extended, executed)
@@ -49,7 +47,7 @@ def _descriptions(kind: Kind, extended: bool, executed: Executed) -> JSON:
 
 
 def described(executed: Executed) -> JSON:
-    """DESCRIBE name [EXTENDED]; of a view, the columns and the statement."""
+    """DESCRIBE name [EXTENDED]; for a view, its columns and statement."""
     statement, engine = executed.statement, executed.engine
     view = next((view for view in engine.views() if view.name == statement.name), None)
     if view is not None:
@@ -86,7 +84,7 @@ _BLANK: JSON = {
     "queryOffsetSummaries": [],
     "sourceConstraints": [],
 }
-"""Every field is there in every description."""
+"""Every description has all fields."""
 
 
 def _description(source: SourceFacts, extended: bool, executed: Executed) -> JSON:

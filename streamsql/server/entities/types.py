@@ -1,4 +1,4 @@
-"""SQL types as JSON: the name, and what is inside of it."""
+"""SQL types as JSON: the name and nested types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JSON = dict[str, Any]
 
 
 def schema_info(t: SQLType) -> JSON:
-    """A type: fields of a STRUCT, the elements of an ARRAY or MAP, parameters of a DECIMAL."""
+    """A type: fields of a STRUCT, elements of an ARRAY or MAP, parameters of a DECIMAL."""
     info: JSON = {"type": _name(t), "fields": None, "memberSchema": None}
     if types.is_struct(t):
         info["fields"] = [
@@ -42,7 +42,7 @@ _NAMES = (
 
 
 def field(column: Column) -> JSON:
-    """A column; of one of the value it is not said where it comes from."""
+    """A column; value columns have no source marker."""
     info: JSON = {"name": column.name, "schema": schema_info(column.type)}
     if column.namespace is Namespace.KEY:
         info["type"] = "KEY"

@@ -1,1 +1,1 @@
-"""Requests, answers that are errors, and media types."""
+"""Requests, error responses, and media types."""

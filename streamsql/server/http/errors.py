@@ -1,8 +1,8 @@
-"""What went wrong, as ksqlDB's clients read it: HTTP status and error body.
+"""Errors in ksqlDB's form: HTTP status and body.
 
-An error code is the HTTP status times 100 and a number. Every answer that is no success has such a
-body; a stack trace is never in it. A message is ours, then ksqlDB's sentence where that is another
-one (`streamsql.errors.told`).
+An error code is the HTTP status times 100, plus a number. Every unsuccessful response has such a
+body without stack traces. The message is streamsql's, followed by ksqlDB's sentence if it differs
+(`streamsql.errors.told`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from streamsql.ksqldb import Sentence
 BAD_REQUEST = 40000
 BAD_STATEMENT = 40001
 QUERY_ENDPOINT = 40002
-"""A SELECT or PRINT was sent where only other statements are taken."""
+"""A SELECT or PRINT was sent to the endpoint of other statements."""
 TOO_MANY_QUERIES = 40003
 UNAUTHORIZED = 40100
 NO_TOKEN = 40101
-"""A page of the console whose session has not been opened, at a server without users."""
+"""A console page without session at a server without users."""
 FORBIDDEN = 40300
 NOT_FOUND = 40400
 METHOD_NOT_ALLOWED = 40500
@@ -38,7 +38,7 @@ COMMAND_QUEUE_TIMEOUT = 50301
 NOT_READY = 50302
 SHUTTING_DOWN = 50303
 RETRY_SECONDS = 5
-"""What a client is told to wait that comes too early."""
+"""Retry-After of early requests."""
 
 GENERIC = "generic_error"
 STATEMENT = "statement_error"
@@ -46,7 +46,7 @@ _BUG = "an internal error: please report it"
 
 
 class RequestError(Exception):
-    """A request that the server itself refuses, before any statement of it is run."""
+    """A request that the server rejects before running any statement."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """An error as it is sent; `body` may also stand as an element of a stream of rows."""
+    """An error response; `body` can also be an element of a stream of rows."""
 
     code: int
     message: str
@@ -74,12 +74,10 @@ class Failure:
 
     @property
     def status(self) -> int:
-        """The HTTP status: the code without its last two digits."""
         return self.code // 100
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object, in ksqlDB's form."""
         return {
             "@type": self.type,
             "error_code": self.code,
@@ -88,7 +86,6 @@ class Failure:
         }
 
     def response(self) -> Response:
-        """The whole answer."""
         return JSONResponse(self.body, self.status, headers=dict(self.headers))
 
 
@@ -97,11 +94,8 @@ def failure(
     statement: str | None = None,
     entities: Sequence[Mapping[str, Any]] = (),
 ) -> Failure:
-    """The failure that any error amounts to.
-
-    `statement`: the text of the statement that it is about, if it is about one; `entities`: what
-    the statements before it in the request gave.
-    """
+    """The failure of any error. `statement`: the text of its statement, if any; `entities`: the
+    results of the preceding statements of the request."""
     if isinstance(error, RequestError):
         return Failure(error.code, error.message, headers=error.headers)
     if not isinstance(error, StreamSQLError):
@@ -115,7 +109,7 @@ def failure(
 
 
 def code_of(error: StreamSQLError) -> int:
-    """The error code of an error of a statement."""
+    """Error code of a statement's error."""
     if isinstance(error, ExternalError):
         return NOT_READY if error.retryable else SERVER_ERROR
     if isinstance(error, InternalError):

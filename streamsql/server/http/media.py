@@ -1,4 +1,4 @@
-"""Media types: what a client may send, what it accepts, and in which form it is answered."""
+"""Media types: accepted content types, and negotiation of the response form."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ JSON = "application/json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 PROTOBUF = "application/vnd.ksql.v1+protobuf"
 CONTENT_TYPES = frozenset({KSQL_JSON, JSON, DELIMITED, "application/x-www-form-urlencoded"})
-"""The last one is what curl says where it is told nothing."""
+"""The last one is curl's default."""
 
 
 def accepted(request: Request, offered: Sequence[str]) -> str:
-    """The first of `offered` that suits the client best; RequestError where none does.
-
-    A client that says nothing, or takes anything, gets the first.
-    """
+    """The first acceptable element of `offered`; RequestError if there is none. Without preference
+    it is the first one."""
     header = request.headers.get("accept", "").strip()
     if not header:
         return offered[0]
@@ -56,7 +54,7 @@ def _match(name: str, offered: Sequence[str]) -> str | None:
 
 
 def check_content_type(request: Request) -> None:
-    """RequestError for a body that says it is something other than JSON."""
+    """Raises RequestError for a body that is declared as something other than JSON."""
     header = request.headers.get("content-type", "")
     name = header.split(";")[0].strip().lower()
     if name and name not in CONTENT_TYPES:

@@ -1,8 +1,5 @@
-"""Reading requests: JSON bodies, and the session that each request has for itself.
-
-A request's session begins with the server's own properties and variables, and the request's are
-put over them; it ends with the request.
-"""
+"""Reading requests: JSON bodies, and sessions. A request's session has the server's properties and
+variables, overridden by the request's, and ends with it."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ MAX_DEPTH = 100
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
-"""Of nested JSON: no request needs more, and a parser may not survive any depth."""
+"""Limit of nesting depth for JSON."""
 
 _MALFORMED = says("malformed-json")
 SEVERAL_REQUESTS = "Send the statements in several requests, and rows to /inserts-stream."
@@ -35,25 +32,25 @@ SEVERAL_REQUESTS = "Send the statements in several requests, and rows to /insert
 
 @dataclass(frozen=True)
 class StatementRequest:
-    """The body of /ksql, /query and /query-stream."""
+    """Body of /ksql, /query and /query-stream."""
 
     sql: str
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, Any] = field(default_factory=dict)
     sequence: int | None = None
-    """The command that must have been executed before (commandSequenceNumber)."""
+    """commandSequenceNumber: the command that must have completed before."""
     request_properties: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(body: object) -> StatementRequest:
-        """From a parsed body; both of ksqlDB's spellings of the fields are taken."""
+        """From a parsed body; accepts both of ksqlDB's spellings."""
         given = as_object(body, "the request")
         sql = given.get("ksql", given.get("sql"))
         if not isinstance(sql, str) or not sql.strip():
             name = "sql" if "sql" in given else "ksql"
             raise RequestError(
                 BAD_REQUEST,
-                f'the request gives no statement in "{name}"',
+                f'the request has no statement in "{name}"',
                 ksqldb=says("no-argument", name=name),
             )
         properties = given.get("streamsProperties", given.get("properties"))
@@ -69,22 +66,22 @@ class StatementRequest:
         )
 
     def session(self, server: Session) -> Session:
-        """A session of its own for this request. RequestError for a property that is none."""
+        """A session for this request; RequestError for an invalid property."""
         return request_session(server, self.properties, self.variables)
 
 
 def request_session(
     server: Session, properties: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> Session:
-    """The server's own, and over it what a request gives. Errors as those of session_properties."""
+    """The server's session, overridden by the request's values. Errors as in session_properties."""
     given = {name.upper(): as_text(value) for name, value in variables.items()}
     own = session_properties(server, properties)
     return Session(own, {**server.variables, **given}, remote=True)
 
 
 def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, str]:
-    """The server's own, and a request's over them. RequestError for one that is none, or that the
-    request's role may not set."""
+    """The server's properties, overridden by a request's. RequestError for a property that is
+    invalid, or that the request's role cannot set."""
     found = checked_properties(given)
     properties = {**server.properties, **found}
     for name in found:
@@ -94,13 +91,13 @@ def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, s
             raise RequestError(BAD_REQUEST, error.message) from None
     for name in ADMINS & found.keys():
         if not allowed_by_role(Role.ADMIN):
-            raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
+            raise RequestError(FORBIDDEN, f"setting '{name}' requires the role admin")
         forget_credentials(name, properties, server.properties)
     return properties
 
 
 def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
-    """Properties by canonical name; what only ksqlDB knows is left out."""
+    """Properties by canonical name, without those that only ksqlDB knows."""
     found: dict[str, str] = {}
     for name, value in given.items():
         if value is None:
@@ -120,30 +117,30 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def as_text(value: object) -> str:
-    """A JSON value of a property or variable as the text that SET or DEFINE would give."""
+    """A JSON value of a property or variable as SET or DEFINE text."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def as_object(body: object, what: str) -> dict[str, Any]:
-    """The value, if it is a JSON object; RequestError, which calls it `what`, if not."""
+    """A JSON object; RequestError, which names it `what`, for other values."""
     if not isinstance(body, dict):
         raise RequestError(BAD_REQUEST, f"{what} is not a JSON object")
     return body
 
 
 def optional_object(value: object, what: str) -> dict[str, Any]:
-    """As `as_object`; empty for null, or where nothing is given."""
+    """As `as_object`; empty for null or a missing value."""
     return {} if value is None else as_object(value, what)
 
 
 def too_large(limit: int, hint: str = "") -> RequestError:
-    """Of a request of more than `limit` bytes; `hint`: what to do instead."""
+    """Error for a request of more than `limit` bytes, with a hint."""
     message = f"the request has more than {limit} bytes"
     return RequestError(TOO_LARGE, f"{message}\nHint: {hint}" if hint else message)
 
 
 async def read_body(request: Request, limit: int, hint: str = "") -> bytes:
-    """The whole body; RequestError, with this hint, beyond `limit` bytes."""
+    """The whole body; RequestError with this hint beyond `limit` bytes."""
     try:
         return await bodies.read(request, limit)
     except bodies.TooLarge:
@@ -158,20 +155,20 @@ def parse_json(
     parse_float: Callable[[str], Any] = float,
     malformed: Sentence = _MALFORMED,
 ) -> Any:
-    """A JSON value; RequestError where it is none (`malformed`: what ksqlDB says then), or nested
-    beyond reason."""
+    """Parses JSON; RequestError if it is invalid (`malformed`: ksqlDB's sentence), or nested too
+    deeply."""
     try:
         if _too_deep(text):
             raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
-        # A text of several lines is what people write into curl.
+        # Texts of several lines are common with curl.
         return json.loads(text, parse_float=parse_float, parse_constant=_no_constant, strict=False)
     except (ValueError, RecursionError) as error:
         raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}", ksqldb=malformed) from None
 
 
 def _too_deep(text: bytes | str) -> bool:
-    """Whether arrays and objects stand in each other beyond MAX_DEPTH. By whole passes over the
-    text: a loop over its characters would hold up all that wait for the event loop."""
+    """Whether arrays and objects are nested deeper than MAX_DEPTH. Uses whole passes over the text:
+    a loop over characters would block the event loop."""
     content = text.encode("utf-8", "replace") if isinstance(text, str) else text
     brackets = _STRING.sub(b"", content).translate(_BRACKETS, _OTHERS)
     for _ in range(MAX_DEPTH):
@@ -179,7 +176,8 @@ def _too_deep(text: bytes | str) -> bool:
         if len(inner) == len(brackets):
             break
         brackets = inner
-    # Of what is well-formed nothing is left; else it is no JSON, unless it is too deep before that.
+    # Nothing remains of well-formed JSON; otherwise it is invalid, unless it is too deep before
+    # that.
     return b"[]" in brackets or brackets.count(b"[") > MAX_DEPTH
 
 

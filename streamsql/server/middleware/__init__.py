@@ -1,1 +1,1 @@
-"""What stands before every endpoint."""
+"""Middleware in front of all endpoints."""

@@ -1,6 +1,5 @@
-"""The innermost safety net: whatever escapes an endpoint becomes an answer without a stack trace,
-and a server that is going down refuses new work.
-"""
+"""The innermost middleware: unexpected exceptions become responses without stack traces, and a
+stopping server rejects new requests."""
 
 from __future__ import annotations
 
@@ -16,14 +15,13 @@ _log = logging.getLogger("streamsql.server")
 
 
 class Guard:
-    """ASGI middleware; counts nothing and changes no answer that went well."""
+    """ASGI middleware; does not change successful responses."""
 
     def __init__(self, app: ASGIApp, state: ServerState) -> None:
         self._app = app
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: refuse what comes while the server stops; answer what fails unexpectedly."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -49,7 +47,7 @@ class Guard:
         try:
             await self._app(scope, receive, tracked)
         except asyncio.CancelledError:
-            # The server ends, and has waited for this request as long as it could.
+            # The server is stopping, and has waited for this request as long as possible.
             if not started:
                 await _refuse(scope, receive, send)
         except Exception as error:

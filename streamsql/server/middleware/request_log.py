@@ -1,7 +1,5 @@
-"""What every request leaves behind: its id, a line in the log, and its share in the metrics.
-
-Neither bodies nor what follows a `?` are ever logged: there may be anything in them.
-"""
+"""Request id, access log and metrics of every request. Bodies and query strings are never
+logged."""
 
 from __future__ import annotations
 
@@ -23,12 +21,12 @@ _HEADER_BYTES = HEADER.lower().encode()
 _GOOD_ID = re.compile(rb"[\w.\-:]{1,128}", re.ASCII)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "WS"})
 OTHER = "other"
-"""Stands in the metrics for paths and methods that there are not: of such there is no end."""
+"""Label of unknown paths and methods in metrics, which bounds their number."""
 _log = logging.getLogger("streamsql.access")
 
 
 class Paths:
-    """What paths are called in the metrics: as they are, or as their route has them."""
+    """Labels of paths in metrics: the path or its route."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         known = [route for route in routes if isinstance(route, Route | WebSocketRoute)]
@@ -36,15 +34,15 @@ class Paths:
         self._patterns = [(r.path_regex, r.path) for r in known if "{" in r.path]
 
     def label(self, path: str) -> str:
-        """The path as the routes have it, so that there are only so many; one for all that are
-        unknown."""
+        """The route of a path, which bounds the number of labels; one label for all unknown
+        paths."""
         if path in self._plain:
             return path
         return next((label for regex, label in self._patterns if regex.match(path)), OTHER)
 
 
 class RequestLog:
-    """ASGI middleware, the outermost; `log_all`: also requests that went well are logged."""
+    """ASGI middleware, the outermost; `log_all`: also logs successful requests."""
 
     def __init__(self, app: ASGIApp, metrics: HttpMetrics, paths: Paths, log_all: bool) -> None:
         self._app = app
@@ -53,7 +51,6 @@ class RequestLog:
         self._log_all = log_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: log and measure the request once it is answered."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -84,7 +81,7 @@ class RequestLog:
             raise
         finally:
             elapsed = time.perf_counter() - started
-            # A stream of rows lasts as long as its client wants; what it waited for is its begin.
+            # A stream of rows lasts as long as its client; the time to its start is measured.
             self._metrics.ended(path, known, status, first or elapsed)
             if self._log_all or status >= 500:
                 self._line(scope, method, status, elapsed)
@@ -103,7 +100,7 @@ class RequestLog:
 
 
 def _id_of(scope: Scope) -> str:
-    """The client's own id for its request, if it is a decent one, else a new one."""
+    """The client's request id if valid, otherwise a new one."""
     for name, value in scope["headers"]:
         if name == _HEADER_BYTES and _GOOD_ID.fullmatch(value):
             return str(value, "ascii")

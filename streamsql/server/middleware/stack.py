@@ -1,4 +1,4 @@
-"""What stands before the endpoints by way of security, as the server's settings want it."""
+"""The security middleware for the server's settings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _HEADERS = ("Authorization", "Content-Type", "Accept", "X-Request-ID", "streamsq
 
 
 def security(config: ServerConfig) -> list[Middleware]:
-    """The outermost first; ConfigError for a users file that cannot be read."""
+    """The outermost first; ConfigError for an invalid users file."""
     found = []
     if config.trusted_proxies:
         found.append(Middleware(Proxies, trusted=config.trusted_proxies))
     if config.cors_origins:
-        # Before the authentication: a browser asks first whether it may ask, without a name.
+        # Before authentication: a preflight request has no credentials.
         found.append(
             Middleware(
                 CORSMiddleware,

@@ -1,1 +1,1 @@
-"""Rows as clients want them."""
+"""Rows in the forms of clients."""

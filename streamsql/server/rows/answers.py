@@ -1,8 +1,5 @@
-"""Answering with a complete result: what a pull query gives.
-
-An answer that is short is made and sent in one piece; a long one goes out piece by piece, each made
-in a thread when the client has taken the one before, so that no answer is ever held whole.
-"""
+"""Complete results of pull queries. A short result is sent in one piece; a long one in pieces, each
+produced in a thread after the client has taken the previous one, so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -25,14 +22,14 @@ PIECE_CHARACTERS = 64 * 1024
 
 @dataclass(frozen=True)
 class Piece:
-    """Texts that are sent one after the other; `last`: there is no more."""
+    """Texts that are sent in order; `last`: the final piece."""
 
     texts: list[str]
     last: bool
 
 
 class AnswerWriter:
-    """Makes the text of an answer. Blocks: to be called in a thread."""
+    """Produces the text of a response. Blocks, so it runs in a thread."""
 
     def __init__(self, answer: Answer, form: Form) -> None:
         self._answer = answer
@@ -41,11 +38,11 @@ class AnswerWriter:
         self._begun = False
 
     def first(self) -> Piece:
-        """The first piece; raises what is wrong with the query itself."""
+        """The first piece; raises errors of the query."""
         return self._piece([self.form.head()])
 
     def next(self) -> Piece:
-        """Another piece; by now an error can only be told in the answer."""
+        """The next piece; errors are part of the response."""
         try:
             return self._piece([])
         except Exception as error:
@@ -64,14 +61,13 @@ class AnswerWriter:
         return Piece(texts, last=True)
 
     def close(self) -> None:
-        """Nobody wants the rest."""
         close = getattr(self._rows, "close", None)
         if callable(close):
             close()
 
 
 class AnswerResponse(Response):
-    """Sends the pieces; ends early when the client goes."""
+    """Sends the pieces; ends early if the client disconnects."""
 
     def __init__(self, writer: AnswerWriter, first: Piece, state: ServerState) -> None:
         super().__init__(media_type=writer.form.media_type)
@@ -80,9 +76,8 @@ class AnswerResponse(Response):
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: all rows in one answer, or in pieces where they are many."""
         whole = self._first.last
-        # A client of HTTP/2 may take every frame of this form for a row.
+        # HTTP/2 clients may treat each frame of this form as a row.
         apart = self._writer.form.row_by_row and scope.get("http_version", "1.1")[:1] == "2"
         if whole and not apart:
             await self._send_whole(send, "".join(self._first.texts).encode())
@@ -92,7 +87,7 @@ class AnswerResponse(Response):
         await _until_gone(receive, self._send_all(send, apart))
 
     async def _send_whole(self, send: Send, body: bytes) -> None:
-        # A client of HTTP/1.1 may expect this form in chunks, as ksqlDB sends it.
+        # HTTP/1.1 clients may expect this form in chunks, as ksqlDB sends it.
         chunked = self._writer.form.row_by_row
         if chunked:
             del self.headers["content-length"]
@@ -123,7 +118,7 @@ class AnswerResponse(Response):
 
 
 async def _until_gone(receive: Receive, work: Coroutine[object, object, None]) -> None:
-    """Do some work, or stop in the middle of it because the client has gone."""
+    """Runs work, and aborts it if the client disconnects."""
 
     async def gone() -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -1,9 +1,6 @@
-"""From a blocking iterator to the event loop, with a bound.
-
-A push query's rows are pulled by a thread of their own into a small buffer. When the client is
-slow the buffer is full, and the thread waits: the rows stay in the query's topic in Kafka, so a
-slow client costs no memory and loses nothing; it is only late.
-"""
+"""Bridges a blocking iterator to the event loop with a bounded buffer. A thread reads a push
+query's rows into the buffer. With a slow client the buffer is full and the thread waits: the rows
+stay in the query's topic in Kafka, so a slow client costs no memory and loses nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ T = TypeVar("T")
 
 
 class Feed(Generic[T]):
-    """Made on the event loop. `cancel` must make the iterator end soon, from any thread."""
+    """Created on the event loop. `cancel` must end the iterator soon, from any thread."""
 
     def __init__(self, items: Iterator[T], cancel: Callable[[], None], bound: int) -> None:
         self._items = items
@@ -33,12 +30,11 @@ class Feed(Generic[T]):
         self._thread = threading.Thread(target=self._pump, name="feed", daemon=True)
 
     def start(self) -> None:
-        """Begin to read the rows, in a thread of its own."""
         self._thread.start()
 
     async def take(self) -> list[T]:
-        """What there is, waited for if there is nothing; empty at the end. Raises the iterator's
-        own error once everything before it was taken."""
+        """Available items, or the next one; empty at the end. Raises the iterator's error after all
+        items before it."""
         while True:
             self._news.clear()
             with self._room:
@@ -55,7 +51,7 @@ class Feed(Generic[T]):
             await self._news.wait()
 
     def close(self) -> None:
-        """End the iterator; what it still gives is dropped. May be called at any time."""
+        """Ends the iterator and drops its remaining items. Idempotent."""
         with self._room:
             self._closed = True
             self._room.notify()
@@ -84,4 +80,4 @@ class Feed(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(self._news.set)
         except RuntimeError:
-            pass  # The loop is gone, and with it whoever waited.
+            pass  # The loop is closed, and so is the consumer.

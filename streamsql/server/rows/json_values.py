@@ -1,7 +1,5 @@
-"""Rows as JSON text, by their SQL types: the form in which ksqlDB answers.
-
-The text is made by streamsql.values because Python's own writer has no exact decimals.
-"""
+"""Rows as JSON text by SQL type, in ksqlDB's form. Uses streamsql.values, because the json module
+does not write exact decimals."""
 
 from __future__ import annotations
 
@@ -20,17 +18,17 @@ __all__ = ["ColumnTexts", "RowWriter", "json_text", "said_of_columns"]
 
 @dataclass(frozen=True)
 class ColumnTexts:
-    """What every answer with the same columns says of them, and how it writes their cells."""
+    """Column texts and cell writers, shared by responses with the same columns."""
 
     names: list[str]
     types: list[str]
     write: RowWriter
     about: str
-    """The object that says what the rows of a complete answer are."""
+    """The header object of a complete response."""
 
     @staticmethod
     def of(schema: Schema) -> ColumnTexts:
-        """Made once for the schema of a statement that is asked again and again."""
+        """Cached per schema."""
         known = _KNOWN.get(id(schema))
         if known is not None and known[0] is schema:
             return known[1]
@@ -47,23 +45,22 @@ class ColumnTexts:
 def said_of_columns(
     query_id: str | None, names: Sequence[str], types: Sequence[str]
 ) -> dict[str, object]:
-    """What stands before rows: their columns, and of rows that keep coming the query."""
+    """Column header; includes the query id for continuous rows."""
     return {"queryId": query_id, "columnNames": names, "columnTypes": types}
 
 
 KEPT = 1_000
 _KNOWN: dict[int, tuple[Schema, ColumnTexts]] = {}
-"""By identity: to compare two schemas takes as long as to make the texts anew."""
+"""By identity: comparing schemas is as expensive as building the texts."""
 
 
 class RowWriter:
-    """Writes the cells of rows of certain types as a JSON array."""
+    """Writes rows as JSON arrays."""
 
     def __init__(self, types: Iterable[SQLType]) -> None:
         form = attrgetter("json")
         self._writers = [json_text if is_null(t) else json_writer(t, form) for t in types]
 
     def __call__(self, values: Sequence[Value]) -> str:
-        """The row as a JSON array."""
         cells = zip(self._writers, values, strict=True)
         return "[" + ",".join("null" if v is None else write(v) for write, v in cells) + "]"

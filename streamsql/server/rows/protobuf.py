@@ -1,4 +1,4 @@
-"""Rows as Protobuf messages, as ksqlDB sends them where a client accepts that."""
+"""Rows as Protobuf messages in ksqlDB's form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamsql.values.nested import scalar
 
 
 class RowMessages:
-    """Messages of one schema; UnsupportedError where Protobuf cannot have it."""
+    """Messages of one schema; UnsupportedError if Protobuf does not support it."""
 
     def __init__(self, schema: Schema) -> None:
         for column in schema:
@@ -47,7 +47,6 @@ class RowMessages:
 
 
 def _json(value: Value, t: SQLType) -> Any:
-    """A cell as protobuf_from_json takes it."""
     if value is None:
         return None
     if is_array(t):
@@ -65,7 +64,7 @@ def _json(value: Value, t: SQLType) -> Any:
 
 
 def _item(value: Value, t: SQLType) -> Any:
-    """An element: a list of Protobuf has no nulls, so that they become the type's default."""
+    """An element: Protobuf lists contain no nulls, which become the type's default."""
     if value is not None:
         return _json(value, t)
     if is_struct(t):

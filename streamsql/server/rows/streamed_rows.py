@@ -1,4 +1,4 @@
-"""The forms in which the rows of a query are sent: what stands before, between and after them."""
+"""Forms of continuous rows: header, rows, separators and end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from streamsql.server.rows.json_values import ColumnTexts, json_text, said_of_co
 from streamsql.server.rows.protobuf import RowMessages
 
 ENDED = "Query Ended"
-"""Said of a push query that has not reached a limit of its own."""
+"""Message of a push query that ended before its limit."""
 
 
 class Form(ABC):
-    """Writes one query's answer. `push`: the rows come one by one, for as long as one looks."""
+    """Writes one query's response. `push`: rows arrive one by one."""
 
     media_type: str
     row_by_row = False
-    """Whether every row is sent by itself: some clients parse frame by frame."""
+    """Whether every row is sent separately: some clients parse frame by frame."""
 
     def __init__(self, query_id: str | None, schema: Schema, push: bool) -> None:
         self.query_id = query_id
@@ -29,28 +29,22 @@ class Form(ABC):
         self.push = push
 
     @abstractmethod
-    def head(self) -> str:
-        """What stands before the rows."""
+    def head(self) -> str: ...
 
     @abstractmethod
-    def row(self, row: Row) -> str:
-        """One row."""
+    def row(self, row: Row) -> str: ...
 
     @abstractmethod
-    def end(self, final_message: str | None) -> str:
-        """What stands after the rows, with a last message to the client, if any."""
+    def end(self, final_message: str | None) -> str: ...
 
     @abstractmethod
-    def failed(self, failure: Failure) -> str:
-        """Instead of the end."""
+    def failed(self, failure: Failure) -> str: ...
 
 
 class StreamedRows(Form):
-    """ksqlDB's own: an array of objects, one a line, that say what they are.
-
-    A push query's row is followed by its comma, so that whoever reads by lines has all of it; the
-    array's end is then always an object.
-    """
+    """ksqlDB's form: an array of objects, one per line, each with its kind. A push query's row is
+    followed by its comma, so that line readers get complete rows; the last element is always an
+    object."""
 
     media_type = KSQL_JSON
 
@@ -69,27 +63,22 @@ class StreamedRows(Form):
         return write
 
     def header(self) -> dict[str, Any]:
-        """The object that says what the rows are."""
         return {"queryId": self.query_id, "schema": str(self.schema)}
 
     def head(self) -> str:
-        """The opening of the array, with the header in it."""
         header = {name: value for name, value in self.header().items() if value is not None}
         return "[" + json_text({"header": header}) + self._after
 
     def row(self, row: Row) -> str:
-        """One row, as an object."""
         return f"{self._before}{self._row(row)}{self._after}"
 
     def end(self, final_message: str | None) -> str:
-        """The closing of the array, with the last message in it."""
         message = final_message or (ENDED if self.push else None)
         if message is None:
             return "]\n"
         return self._before + json_text({"finalMessage": message}) + "]\n"
 
     def failed(self, failure: Failure) -> str:
-        """The closing of the array, with what has failed in it."""
         return self._before + json_text({"errorMessage": failure.body}) + "]\n"
 
 
@@ -109,12 +98,11 @@ class ProtobufRows(StreamedRows):
         return write
 
     def header(self) -> dict[str, Any]:
-        """The object that says what the rows are: with a Protobuf schema."""
         return {"queryId": self.query_id, "protoSchema": self._messages.proto}
 
 
 class DelimitedRows(Form):
-    """One JSON value a line: names and types, then an array a row. An object is an error."""
+    """One JSON value per line: names and types, then an array per row. An object is an error."""
 
     media_type = DELIMITED
     row_by_row = True
@@ -125,22 +113,18 @@ class DelimitedRows(Form):
         self._cells = self._columns.write
 
     def head(self) -> str:
-        """A line that says what the rows are."""
         known = self._columns
         if not self.push:
             return known.about + "\n"
         return json_text(said_of_columns(self.query_id, known.names, known.types)) + "\n"
 
     def row(self, row: Row) -> str:
-        """One row, as an array on a line of its own."""
         return self._cells(row.values) + "\n"
 
     def end(self, final_message: str | None) -> str:
-        """Nothing: the lines just end."""
         return ""
 
     def failed(self, failure: Failure) -> str:
-        """A line that says what has failed."""
         return json_text(failure.body) + "\n"
 
 
@@ -151,19 +135,15 @@ class JsonRows(DelimitedRows):
     row_by_row = False
 
     def head(self) -> str:
-        """The opening of an array, and the header in it."""
         return "[" + super().head().rstrip("\n")
 
     def row(self, row: Row) -> str:
-        """One row, as an array within the array."""
         return ",\n" + self._cells(row.values)
 
     def end(self, final_message: str | None) -> str:
-        """The closing of the array."""
         return "]\n"
 
     def failed(self, failure: Failure) -> str:
-        """What has failed, as the array's last element."""
         return ",\n" + json_text(failure.body) + "]\n"
 
 

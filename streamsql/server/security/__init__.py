@@ -1,1 +1,1 @@
-"""Who may use the server, for what, and how much."""
+"""Authentication, authorization and rate limits."""

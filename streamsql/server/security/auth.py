@@ -1,8 +1,5 @@
-"""HTTP basic authentication, and the roles that endpoints need.
-
-What a statement needs is decided where it is run (runtime/permissions.py), by the role
-that holds while the request is at work.
-"""
+"""HTTP basic authentication, and the roles of endpoints. runtime/permissions.py checks statements
+with the role of the current request."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ from streamsql.users.limits import Rate
 
 _log = logging.getLogger("streamsql.access")
 USER = "streamsql.user"
-"""Where a scope holds the User of an authenticated request."""
+"""Scope key of an authenticated request's User."""
 OPEN = frozenset({"/healthcheck", "/chc/live", "/chc/ready"})
-"""Paths for those who only ask whether the server is well."""
+"""Paths of health checks."""
 PAGES = "/console/"
-"""Below it are the files of the console: the same for everybody, and nothing of what is served."""
+"""Prefix of the console's static files."""
 _REALM = {"WWW-Authenticate": 'Basic realm="streamsql", charset="UTF-8"'}
 _NEEDS = {
     "/inserts-stream": Role.DEVELOPER,
@@ -35,16 +32,16 @@ _NEEDS = {
     "/heartbeat": Role.ADMIN,
     "/lag": Role.ADMIN,
 }
-"""What endpoints need that are no statements."""
+"""Roles of endpoints without statements."""
 _CHECKS = 2
-"""Passwords checked at a time: each takes a core and some memory."""
+"""Concurrent password checks: each uses a core and some memory."""
 _FAILURES_PER_SECOND = 0.5
 _FAILURES = 10
 
 
 class Authentication:
-    """ASGI middleware: only users of the file get any further. `failures` bounds how often one
-    address may fail."""
+    """ASGI middleware: only users of the file pass. `failures` bounds the failures of one
+    address."""
 
     def __init__(self, app: ASGIApp, users: Users, failures: Rate | None = None) -> None:
         self._app = app
@@ -53,10 +50,9 @@ class Authentication:
         self._checks: anyio.Semaphore | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: find out who asks, and refuse those who may not."""
         path = scope.get("path", "")
         if scope["type"] not in ("http", "websocket") or path in OPEN or is_page(path):
-            # What may be asked without a name may not do anything either.
+            # Requests without a name have no permissions.
             with acting_as(Role.READ_ONLY):
                 await self._app(scope, receive, send)
             return
@@ -66,7 +62,7 @@ class Authentication:
             return
         needed = _NEEDS.get(path.rstrip("/"), Role.READ_ONLY)
         if not user.role.may(needed):
-            message = f"This needs the role {needed.value}, yours is {user.role.value}"
+            message = f"This requires the role {needed.value}; your role is {user.role.value}"
             await refuse(Failure(FORBIDDEN, message), scope, receive, send)
             return
         scope[USER] = user
@@ -85,7 +81,7 @@ class Authentication:
         if known is not None:
             return known
         address = client_address(scope)
-        # Guessing passwords costs us a core: whoever has failed often has to wait.
+        # Password checks use a core: an address with many failures has to wait.
         if (seconds := self._failures.wait(address)) > 0:
             return _failed_often(seconds)
         if self._checks is None:
@@ -94,8 +90,8 @@ class Authentication:
             return await self._checked(address, *given)
 
     async def _checked(self, address: str, name: str, password: str) -> User | Failure:
-        """Who has this password. A failure is counted before the password is looked at, and a
-        success taken back: logins that come at the same time count, too."""
+        """The user of a password. A failure is counted before the check and taken back on success,
+        so concurrent logins count, too."""
         known = self._users.remembered(name, password)
         if known is not None:
             return known  # The client's other connections have waited beside the first.
@@ -110,12 +106,12 @@ class Authentication:
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is one of the console's files, which anybody may have."""
+    """Whether a path is a static file of the console."""
     return path == "/" or path.startswith(PAGES)
 
 
 def _credentials(scope: Scope) -> tuple[str, str] | None:
-    """Name and password of the Authorization header; None where there are none."""
+    """Name and password of the Authorization header, or None."""
     for name, value in scope["headers"]:
         if name.lower() != b"authorization":
             continue
@@ -136,18 +132,18 @@ def _failed_often(seconds: float) -> Failure:
 
 
 def client_address(scope: Scope) -> str:
-    """The address that a request comes from, as far as it is known."""
+    """The client's address, if known."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
 
 
 def too_many(message: str, seconds: float) -> Failure:
-    """429, with how long to wait."""
+    """429 with the delay."""
     return Failure(TOO_MANY_REQUESTS, message, headers={"Retry-After": str(int(seconds) + 1)})
 
 
 async def refuse(failure: Failure, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request, or the opening of a websocket, with a failure."""
+    """Rejects a request or a WebSocket handshake."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": failure.message})

@@ -1,4 +1,4 @@
-"""What the server takes of web browsers: see streamsql/web/origins.py."""
+"""The server's policy for browsers: see streamsql/web/origins.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from streamsql.web.origins import AllowedHosts, Policy, Refusal, trusted_origin
 
 
 def browsers(config: ServerConfig) -> Middleware:
-    """The guard for a server's settings; ConfigError for names or origins that are none."""
-    # Other servers of the service, and clients that they tell of it, ask by that name.
+    """The guard for a server's settings; ConfigError for invalid names or origins."""
+    # Other servers of the service and their clients use that name.
     advertised = urlsplit(config.url).hostname or config.host
     hosts = AllowedHosts(config.host, [*config.allowed_hosts, advertised])
     origins = frozenset(map(trusted_origin, config.cors_origins))

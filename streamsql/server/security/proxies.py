@@ -1,4 +1,4 @@
-"""Who sends a request that comes through a proxy: the proxy says so, if it is trusted."""
+"""The client of a request from a trusted proxy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def trusted_proxy(text: str) -> Network:
-    """The addresses of proxies: one, or a network as `10.0.0.0/8`; ConfigError for others."""
+    """An address or a network such as `10.0.0.0/8`; ConfigError otherwise."""
     try:
         return ipaddress.ip_network(text.strip())
     except ValueError as error:
@@ -24,20 +24,20 @@ def trusted_proxy(text: str) -> Network:
 
 
 class Proxies:
-    """ASGI middleware: bounds of an address hold for the clients of trusted proxies, each."""
+    """ASGI middleware: rate limits apply to the clients of trusted proxies."""
 
     def __init__(self, app: ASGIApp, trusted: Sequence[Network]) -> None:
         self._app = app
         self._trusted = trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: name the client, for all that looks at the request afterwards."""
         if scope["type"] in ("http", "websocket") and (peer := scope.get("client")):
             scope["client"] = (self._client(peer[0], Headers(scope=scope)), peer[1])
         await self._app(scope, receive, send)
 
     def _client(self, peer: str, headers: Headers) -> str:
-        """The last address that no trusted proxy has: what stands before it anybody may write."""
+        """The last address that is not a trusted proxy; clients can forge the addresses before
+        it."""
         hops = [
             hop.strip() for line in headers.getlist("x-forwarded-for") for hop in line.split(",")
         ]

@@ -1,10 +1,10 @@
-"""Sessions of the console: what a browser shows instead of a password or the token.
+"""Console sessions, which replace a password or the token in a browser.
 
-The session's id is in a cookie that no script can read and that no page of another site brings
-along. With users, it stands for the login that it was opened with: the request goes on as if it had
-brought that itself, so that roles, changed passwords and other servers of the service see no
-difference. Without users, it is opened by the token that the server prints when it starts, and a
-page gets no answer without one; programs, which send nothing of what browsers do, need none.
+The session's id is in a cookie that is not accessible to scripts and not sent by other sites. With
+users, it represents a login: the request continues with the original Authorization header, so
+roles, changed passwords and other servers of the service behave the same. Without users, the token
+that the server prints at startup opens it, and pages get no response without one; programs, which
+send no browser headers, need none.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from streamsql.web.origins import is_own, trusted_origin
 
 IDLE_SECONDS = 12 * 3600.0
 MAX_SESSIONS = 1000
-"""The one that was used the longest ago makes room."""
+"""The least recently used session is evicted."""
 HEADER = "streamsql-console"
-"""Sent by the console's page: where there is neither TLS nor a loopback address, browsers do not
-say of a GET which page it comes from."""
+"""Sent by the console's page: without TLS or a loopback address, browsers do not send the origin of
+a GET."""
 LOGIN = "/streamsql/login"
 SESSION = "streamsql.console.session"
-"""Where a scope holds the id of the session that it belongs to."""
-_NEEDS_TOKEN = "The console needs the token that the server has printed when it started"
+"""Scope key of the session's id."""
+_NEEDS_TOKEN = "The console requires the token that the server printed at startup"
 
 
 @dataclass
@@ -44,7 +44,7 @@ class _Session:
 
 
 class Sessions:
-    """Those that are open, on the event loop. `token` opens one where there are no users."""
+    """Open sessions, on the event loop. `token` opens one without users."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.token = secrets.token_urlsafe(24)
@@ -52,11 +52,10 @@ class Sessions:
         self._open: dict[str, _Session] = {}
 
     def fits(self, token: str) -> bool:
-        """Whether this is the token."""
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def open(self, authorization: bytes | None) -> str:
-        """The id of a new session; `authorization`: the header that it stands for."""
+        """The id of a new session; `authorization`: the header that it represents."""
         while len(self._open) >= MAX_SESSIONS:
             self.close(next(iter(self._open)))
         id = secrets.token_urlsafe(24)
@@ -64,7 +63,7 @@ class Sessions:
         return id
 
     def use(self, id: str) -> tuple[bool, bytes | None]:
-        """Whether there is such a session, and the header that it stands for."""
+        """Whether the session exists, and the header that it represents."""
         found = self._open.pop(id, None)
         if found is None or self._clock() - found.used > IDLE_SECONDS:
             return False, None
@@ -73,17 +72,15 @@ class Sessions:
         return True, found.authorization
 
     def close(self, id: str) -> None:
-        """It is of no use any more."""
         self._open.pop(id, None)
 
 
 def cookie_name(config: ServerConfig) -> str:
-    """Of one server: browsers keep the cookies of a host for all of its ports."""
+    """Per server: browsers share the cookies of a host among all of its ports."""
     return f"streamsql_{config.port}"
 
 
 def browser_sessions(config: ServerConfig, sessions: Sessions) -> Middleware:
-    """The middleware for a server's settings."""
     return Middleware(
         BrowserSessions,
         sessions=sessions,
@@ -112,7 +109,6 @@ class BrowserSessions:
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: put a session's login in the place of its cookie, or refuse a page without."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -138,7 +134,7 @@ class BrowserSessions:
         return known
 
     def _is_console(self, headers: Headers) -> bool:
-        """Whether a page of this server asks, and not one of an origin that was named."""
+        """Whether the request comes from a page of this server, and not from a named origin."""
         if headers.get("origin") in self._origins:
             return False
         return HEADER in headers or (
@@ -160,7 +156,7 @@ def _cookie(headers: Headers, name: str) -> str | None:
 
 
 def _unchallenged(send: Send) -> Send:
-    """Without the header by which a browser would ask for a password in the page's place."""
+    """Without the header that makes browsers ask for a password."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

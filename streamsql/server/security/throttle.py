@@ -1,4 +1,4 @@
-"""Bounds how many requests a second one user, or one address without users, may send."""
+"""Rate limit per user, or per address without users."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from streamsql.server.security.auth import OPEN, USER, client_address, refuse, t
 from streamsql.users.limits import Rate
 
 BURST_SECONDS = 2.0
-"""A client that was quiet may send the requests of so many seconds at once."""
+"""An idle client can send a burst of this many seconds' requests."""
 
 
 class Throttle:
-    """ASGI middleware, behind Authentication where there is one."""
+    """ASGI middleware, after Authentication if there is one."""
 
     def __init__(self, app: ASGIApp, per_second: float) -> None:
         self._app = app
         self._rate = Rate(per_second, per_second * BURST_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI's: refuse a client that asks too often."""
         if scope["type"] in ("http", "websocket") and scope["path"] not in OPEN:
             user = scope.get(USER)
             client = f"user {user.name}" if user else client_address(scope)

@@ -1,4 +1,4 @@
-"""What a server is told when it is started; the engine's own settings are in EngineConfig."""
+"""Settings of a server; EngineConfig has those of the engine."""
 
 from __future__ import annotations
 
@@ -13,55 +13,52 @@ DEFAULT_PORT = 8088
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """Addresses and bounds of one server; sizes in bytes, times in seconds."""
+    """Addresses and limits of a server; sizes in bytes, times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     service_id: str = "default_"
     advertised_url: str | None = None
-    """How other servers and clients reach this one; None: from host and port."""
+    """URL for other servers and clients; None: derived from host and port."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
-    """Who signs the certificates of clients; without one of them nobody gets in."""
+    """Authorities of client certificates, which are then required."""
     max_request_bytes: int = 10 * 1024 * 1024
     max_statement_bytes: int = 1024 * 1024
-    """Of a request with statements: parsing them takes long."""
+    """For requests with statements, whose parsing is slow."""
     max_push_queries: int = 100
-    """Push queries (and PRINTs) that may run at one time."""
+    """Concurrent push queries and PRINTs."""
     push_buffer_rows: int = 1000
-    """Rows of a push query that may wait for its client; the rest waits in Kafka."""
+    """Buffered rows of a push query; the rest waits in Kafka."""
     threads: int = 64
-    """Statements that may be at work at one time, push queries not counted."""
+    """Concurrent statements, without push queries."""
     stop_seconds: float = 10.0
     users_file: Path | None = None
-    """Of those who may use the server; None: everybody may, for everything."""
+    """Users file; None: unrestricted access."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names that clients may ask for this server by, besides those that it knows itself."""
+    """Additional host names of this server."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
-    """Proxies whose X-Forwarded-For names the clients."""
+    """Proxies whose X-Forwarded-For identifies the client."""
     cors_origins: tuple[str, ...] = ()
-    """Origins whose pages may use the server from a browser; `*` for all."""
+    """Origins whose pages may use the server; `*` for all."""
     max_requests_per_second: float | None = None
-    """Of one user, or of one address without users."""
+    """Per user, or per address without users."""
     scripts: Path | None = None
-    """The folder of the files that the console opens and saves; None: it does not."""
+    """Folder of the console's scripts; None: disabled."""
     access_log: bool = False
-    """Whether every request is logged, not only those that fail."""
+    """Logs every request instead of failures only."""
 
     @property
     def url(self) -> str:
-        """Where the server is reached, as it was told to listen."""
         scheme = "https" if self.tls_cert else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.advertised_url or f"{scheme}://{host}:{self.port}"
 
 
 def listen_address(text: str) -> tuple[str, int]:
-    """Host and port of `HOST`, `HOST:PORT`, `:PORT`, `[V6]:PORT` or `http://HOST:PORT`.
-
-    ConfigError for anything else.
-    """
+    """Parses `HOST`, `HOST:PORT`, `:PORT`, `[V6]:PORT` or `http://HOST:PORT`; ConfigError
+    otherwise."""
     given = text.strip()
     for scheme in ("http://", "https://"):
         given = given.removeprefix(scheme)
@@ -70,5 +67,5 @@ def listen_address(text: str) -> tuple[str, int]:
     if not colon or given.endswith("]"):
         host, port = given, str(DEFAULT_PORT)
     if not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(f"{text} is not an address to listen on", hint="Use HOST:PORT.")
+        raise ConfigError(f"invalid listen address {text}", hint="Use HOST:PORT.")
     return host.strip("[]") or "0.0.0.0", int(port)

@@ -1,8 +1,6 @@
-"""Servers described by a file: ksqlDB's server properties, as far as they have a meaning here.
-
-What is about the server is given back under the names of ServerConfig and EngineConfig; what is
-about the connection to Kafka, and what SET would set, separately.
-"""
+"""Server configuration files: ksqlDB's server properties, as far as they apply. Returns server
+options under the names of ServerConfig and EngineConfig, and separately the Kafka connection and
+SET properties."""
 
 from __future__ import annotations
 
@@ -44,21 +42,21 @@ SERVER_NAMES = {
     "streamsql.max.request.bytes": "max_request_bytes",
     "streamsql.max.statement.bytes": "max_statement_bytes",
 }
-"""The option of `streamsql server` that a property stands for."""
+"""Option of `streamsql server` for each property."""
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """What a file says."""
+    """Content of the file."""
 
     options: Mapping[str, str] = field(default_factory=dict)
-    """By the names of the command's options."""
+    """By option name of the command."""
     kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def read_config(path: Path) -> ConfigFile:
-    """The file's settings; ConfigError where it cannot be read or a setting is not known."""
+    """Reads a file; ConfigError if it is unreadable or has an unknown setting."""
     options: dict[str, str] = {}
     kafka: dict[str, str] = {}
     rest: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""What all requests of one server share."""
+"""Shared state of a server's requests."""

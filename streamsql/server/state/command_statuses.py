@@ -1,4 +1,4 @@
-"""What became of commands, by their ids: those of late, and those whose effect is still there."""
+"""Status of commands by id: recent ones, and those with existing results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from streamsql.api.facts import SourceFacts
 
 REMEMBERED = 1000
-"""Commands; older ones are known only by what they have made."""
+"""Number of cached commands; older ones are known only by their results."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,11 @@ class CommandStatus:
     query_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {"status": self.status, "message": self.message, "queryId": self.query_id}
 
 
 class CommandStatuses:
-    """May be used from several threads."""
+    """Thread-safe."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
@@ -36,7 +35,7 @@ class CommandStatuses:
         self._lock = threading.Lock()
 
     def put(self, command_id: str, status: CommandStatus) -> None:
-        """The latest of a command id counts."""
+        """Replaces the previous status of the id."""
         with self._lock:
             self._statuses.pop(command_id, None)
             self._statuses[command_id] = status
@@ -44,11 +43,11 @@ class CommandStatuses:
                 self._statuses.popitem(last=False)
 
     def get(self, command_id: str, sources: Iterable[SourceFacts]) -> CommandStatus | None:
-        """None for a command that is not known; names may stand between backticks."""
+        """None for an unknown command; names may be in backticks."""
         return self.all(sources).get(command_id.replace("`", ""))
 
     def all(self, sources: Iterable[SourceFacts]) -> dict[str, CommandStatus]:
-        """Statements of an earlier life of the server are told by what there is of them."""
+        """Commands of previous runs are derived from existing objects."""
         with self._lock:
             return _made(sources) | self._statuses
 

@@ -1,4 +1,4 @@
-"""Other servers as they report themselves at /heartbeat and /lag."""
+"""Reports of other servers at /heartbeat and /lag."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import OrderedDict
 from typing import Any
 
 ALIVE_SECONDS = 5.0
-"""Since its last heartbeat a host counts as alive for so long."""
+"""How long after its last heartbeat a host counts as alive."""
 MAX_HOSTS = 100
 NO_LAGS: dict[str, Any] = {"stateStoreLags": {}, "updateTimeMs": 0}
 
 
 class Hosts:
-    """What other hosts have reported; the oldest are forgotten."""
+    """Reports of other hosts; the oldest are evicted."""
 
     def __init__(self) -> None:
         self._beats: OrderedDict[str, int] = OrderedDict()
@@ -21,17 +21,14 @@ class Hosts:
         self._lock = threading.Lock()
 
     def beat(self, host: str, at: int) -> None:
-        """`at` in ms, by the clock of this server."""
         with self._lock:
             _put(self._beats, host, at)
 
     def lag(self, host: str, lags: dict[str, Any]) -> None:
-        """A server's lags, as it has told them."""
         with self._lock:
             _put(self._lags, host, lags)
 
     def all(self, now: int) -> dict[str, dict[str, Any]]:
-        """As /clusterStatus tells them."""
         with self._lock:
             beats, lags = dict(self._beats), dict(self._lags)
         return {
@@ -50,7 +47,6 @@ def _put(found: OrderedDict[str, Any], host: str, value: Any) -> None:
 def host_status(
     alive: bool, at: int, queries: dict[str, Any], lags: dict[str, Any]
 ) -> dict[str, Any]:
-    """What /clusterStatus says of one server."""
     return {
         "hostAlive": alive,
         "lastStatusUpdateMs": at,

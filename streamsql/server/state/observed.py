@@ -1,4 +1,4 @@
-"""A look at something that costs, shared by all who want to see it."""
+"""A cached observation of an expensive value, shared by all clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FRESH_SECONDS = 0.9
 
 
 class Observed:
-    """The newest look; another is taken once it is old and somebody asks."""
+    """The latest observation; refreshed on demand when it is old."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -20,7 +20,7 @@ class Observed:
         self._at = float("-inf")
 
     async def now(self, look: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """As it is, or was less than a second ago."""
+        """At most a second old."""
         async with self._lock:
             if self._clock() - self._at > FRESH_SECONDS:
                 self._seen = await look()

@@ -1,4 +1,4 @@
-"""The push queries and PRINTs that clients of this server look at just now."""
+"""Push queries and PRINTs of this server's clients."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from streamsql.server.http.errors import TOO_MANY_QUERIES, RequestError
 
 
 class Ended(Protocol):
-    """Something that can be told to end, from any thread."""
+    """A running result that any thread can end."""
 
-    def close(self) -> None:
-        """End it, from any thread."""
+    def close(self) -> None: ...
 
 
 class RunningQueries:
-    """Bounds their number, and ends them by name or all together."""
+    """Bounds the number of push queries, and ends them by name or all together."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -28,7 +27,7 @@ class RunningQueries:
         self._lock = threading.Lock()
 
     def reserve(self) -> None:
-        """Take a place, before anything is started. RequestError if there is none."""
+        """Acquires a slot before starting anything; RequestError at the limit."""
         with self._lock:
             if self._places >= self._limit:
                 raise RequestError(
@@ -40,24 +39,22 @@ class RunningQueries:
             self._places += 1
 
     def release(self) -> None:
-        """Give back a place that was taken."""
+        """Releases a slot."""
         with self._lock:
             self._places -= 1
 
     def add(self, query_id: str | None, query: Ended) -> str:
-        """Note a query that has begun, and its name."""
         name = query_id or f"print_{next(self._numbers)}"
         with self._lock:
             self._running[name] = query
         return name
 
     def remove(self, name: str) -> None:
-        """The query of that name has ended."""
         with self._lock:
             self._running.pop(name, None)
 
     def close(self, name: str) -> bool:
-        """End the query of that name; False if none runs."""
+        """Ends the query; False if it is not running."""
         with self._lock:
             query = self._running.get(name)
         if query is not None:
@@ -65,7 +62,6 @@ class RunningQueries:
         return query is not None
 
     def close_all(self) -> None:
-        """End all of them."""
         with self._lock:
             running = list(self._running.values())
         for query in running:

@@ -1,4 +1,4 @@
-"""What all requests of one server share."""
+"""Shared state of a server's requests."""
 
 from __future__ import annotations
 
@@ -25,52 +25,48 @@ from streamsql.users.work import WorkThreads
 
 T = TypeVar("T")
 TOKEN_HEADER = "streamsql-token"
-"""In an answer: what its statements wrote. In a request: what its queries are to have seen."""
+"""In a response: token of its writes. In a request: writes that its queries must see."""
 TOKEN_PROPERTY = "streamsql.consistency.token"
 _SCRIPT = "streamsql.script"
-"""In the scope of a request whose statements have been parsed already."""
+"""Scope key of parsed statements."""
 
 
 class ServerState:
-    """The engine, the settings and the bounds; kept as `app.state.server`."""
+    """Engine, settings and limits; stored as `app.state.server`."""
 
     def __init__(
         self, engine: Engine, config: ServerConfig, work: WorkThreads | None = None
     ) -> None:
-        """`work`: threads that other ports of the server share."""
+        """`work`: threads shared with other ports of the server."""
         self.engine = engine
         self.config = config
         self.started_at = time.time()
         self.stopping = False
-        """Set once: from then on requests are refused."""
+        """Set once the server rejects new requests."""
         self.requests: set[asyncio.Task[object]] = set()
-        """Those being answered."""
         self.commands = CommandStatuses()
-        """What became of statements, for /status."""
+        """Status of commands for /status."""
         self.running = RunningQueries(config.max_push_queries)
-        """Push queries, each with a thread of its own beside those of `work`."""
+        """Push queries, with threads separate from `work`."""
         self.work = work or WorkThreads(config.threads)
         self.sessions = Sessions()
-        """Those of browsers that show the console."""
         self.observed = Observed()
-        """What the console's graph shows: Kafka is asked for it."""
+        """Source of the console's graph, which reads from Kafka."""
         self.hosts = Hosts()
-        """Other servers, as they report themselves."""
+        """Reports of other servers."""
         self.metrics = Metrics(engine)
 
     async def run(self, work: Callable[[], T], *, begun: bool = False) -> T:
-        """Do something that blocks (any call of the engine) in a thread, off the event loop.
-        ExternalError, which is answered with 503, where no thread gets free in time; `begun`: of
-        an answer whose beginning has been sent, which waits as long as it takes."""
+        """Runs a blocking call (any call of the engine) in a thread. ExternalError, which becomes
+        503, if no thread is available in time; `begun`: a response that has started waits without a
+        timeout."""
         return await self.work.run(work, patient=begun)
 
     def session(self, request: StatementRequest) -> Session:
-        """The session of one request; see requests.py."""
         return request.session(self.engine.session)
 
     def script(self, scope: Scope, sql: str, session: Session) -> Script:
-        """The statements of a request, parsed once for all that look at them. Takes as long as
-        the text is: to be called in a thread."""
+        """The statements of a request, parsed once. Slow for long texts, so it runs in a thread."""
         script = self.parsed(scope)
         if script is None:
             script = scope[_SCRIPT] = self.engine.parse(sql, session)
@@ -78,20 +74,18 @@ class ServerState:
 
     @staticmethod
     def parsed(scope: Scope) -> Script | None:
-        """The statements of a request, if somebody has had to look at them already."""
+        """The statements of a request if they have been parsed."""
         script = scope.get(_SCRIPT)
         return script if isinstance(script, Script) else None
 
 
 def state_of(request: Request) -> ServerState:
-    """The server's state, from any endpoint's request."""
     state = request.app.state.server
     assert isinstance(state, ServerState)
     return state
 
 
 async def statement_request(request: Request) -> StatementRequest:
-    """The body of a request with statements, read and checked."""
     state = state_of(request)
     body = await read_body(request, state.config.max_statement_bytes, SEVERAL_REQUESTS)
     given = StatementRequest.of(parse_json(body))

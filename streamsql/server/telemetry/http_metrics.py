@@ -1,4 +1,4 @@
-"""Counts requests, for `/metrics`."""
+"""Request counters for `/metrics`."""
 
 from __future__ import annotations
 
@@ -12,48 +12,46 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-# A series for the start of each series tells nobody anything.
+# Creation timestamps of series are disabled.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class HttpMetrics:
-    """The counters of one server, in a registry of its own."""
+    """The counters of one server, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "streamsql_http_requests",
-            "Requests that have been answered.",
+            "Completed requests.",
             ("path", "method", "status"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "streamsql_http_request_seconds",
-            "Time until the answer to a request began.",
+            "Time to the first byte of the response.",
             ("path",),
             buckets=_SECONDS,
             registry=self.registry,
         )
         self._running = Gauge(
             "streamsql_http_requests_running",
-            "Requests that are at work, streams of rows included.",
+            "Requests in progress, including streams of rows.",
             ("path",),
             registry=self.registry,
         )
 
-        # What `labels` gives, which takes longer than counting does.
+        # Cached, because `labels` takes longer than counting.
         self._running_of = cache(self._running.labels)
         self._seconds_of = cache(self._seconds.labels)
         self._requests_of = cache(self._requests.labels)
 
     def begun(self, path: str) -> None:
-        """A request for this path has come."""
         self._running_of(path).inc()
 
     def ended(self, path: str, method: str, status: int, seconds: float) -> None:
-        """`seconds` until the answer began."""
         self._running_of(path).dec()
         self._requests_of(path, method, status).inc()
         self._seconds_of(path).observe(seconds)

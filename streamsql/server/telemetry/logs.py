@@ -1,7 +1,5 @@
-"""The server's log: lines on standard error, of text or of JSON, without secrets in them.
-
-What is logged while a request is at work has the request's id.
-"""
+"""The server's log: text or JSON lines on standard error, without secrets. Lines of a request
+contain its id."""
 
 from __future__ import annotations
 
@@ -15,20 +13,20 @@ from typing import Any, TextIO
 from streamsql.masking import mask
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is at work."""
+"""Id of the current request."""
 
 user_name: ContextVar[str | None] = ContextVar("user_name", default=None)
-"""Who has sent it, where users log in."""
+"""User of the current request, if users log in."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _QUIET = ("py4j", "asyncio", "granian", "httpx2", "urllib3")
-"""Loggers whose remarks are for their programmers."""
+"""Loggers whose messages are for their developers."""
 
 
 def configure_logging(
     format: str = "text", level: str = "info", stream: TextIO | None = None
 ) -> logging.Handler:
-    """Log to standard error (or `stream`) as `text` or `json`, from `level` on."""
+    """Logs to standard error (or `stream`) as `text` or `json`, from `level` on."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
@@ -40,7 +38,7 @@ def configure_logging(
 
 
 def announce(text: str) -> None:
-    """What whoever has started the server waits to read: a bare line, where lines are text."""
+    """Startup messages for the user: a plain line in text mode."""
     if any(isinstance(h.formatter, JsonFormatter) for h in logging.getLogger().handlers):
         logging.getLogger("streamsql.server").info(text)
     else:
@@ -48,7 +46,7 @@ def announce(text: str) -> None:
 
 
 def _more(record: logging.LogRecord) -> dict[str, Any]:
-    """What a caller gave in `extra`, and the request."""
+    """The `extra` of a caller, and the request."""
     found = {name: value for name, value in vars(record).items() if name not in _STANDARD}
     for name, current in (("user", user_name.get()), ("request_id", request_id.get())):
         if current is not None:
@@ -57,10 +55,9 @@ def _more(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class JsonFormatter(logging.Formatter):
-    """An object a line: time, level, logger, message, what belongs to it, exception."""
+    """One JSON object per line: time, level, logger, message, extras, exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a JSON object on one line, secrets masked."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -74,10 +71,9 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people; an exception in further lines."""
+    """One line per message; exceptions in further lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line of text, secrets masked."""
         more = "".join(f" {name}={value}" for name, value in _more(record).items())
         text = mask(record.getMessage()).replace("\n", "\n  ")
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {text}{more}"

@@ -1,8 +1,5 @@
-"""How queries, stores and the server itself are, as Prometheus reads it.
-
-Everything is looked up when it is asked for. Push queries are only counted: they come and go, and
-a series for each would never end.
-"""
+"""Metrics of queries, stores and the server for Prometheus, read on request. Push queries are only
+counted, since a series for each would be unbounded."""
 
 from __future__ import annotations
 
@@ -36,22 +33,17 @@ _TABLE = ("table",)
 
 
 class Observed(Protocol):
-    """What this needs of an Engine."""
+    """The required part of Engine."""
 
-    def startup(self) -> StartupStatus:
-        """How far the start is."""
+    def startup(self) -> StartupStatus: ...
 
-    def queries(self) -> Sequence[QueryInfo]:
-        """The queries that there are."""
+    def queries(self) -> Sequence[QueryInfo]: ...
 
-    def query_metrics(self) -> Mapping[str, QueryMetrics]:
-        """What they have done, by their ids."""
+    def query_metrics(self) -> Mapping[str, QueryMetrics]: ...
 
-    def stores(self) -> Sequence[StoreInfo]:
-        """The stores of served tables."""
+    def stores(self) -> Sequence[StoreInfo]: ...
 
-    def resources(self) -> Resources:
-        """What the engine may take of its machine."""
+    def resources(self) -> Resources: ...
 
 
 class EngineCollector(Collector):
@@ -61,9 +53,8 @@ class EngineCollector(Collector):
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics of the engine, as they are now."""
         about = {"version": version("streamsql")}
-        yield InfoMetricFamily("streamsql_build", "What runs here.", about)
+        yield InfoMetricFamily("streamsql_build", "Version of the server.", about)
         ready = GaugeMetricFamily("streamsql_ready", "1 if Kafka, Spark and the queries are up.")
         ready.add_metric((), float(self._engine.startup().ready))
         yield ready
@@ -77,7 +68,7 @@ class EngineCollector(Collector):
 
 
 def _counted(infos: Sequence[QueryInfo]) -> Metric:
-    family = GaugeMetricFamily("streamsql_queries", "Queries there are.", labels=("type", "state"))
+    family = GaugeMetricFamily("streamsql_queries", "Number of queries.", labels=("type", "state"))
     kinds = {"PERSISTENT", "PUSH"}
     for kind in sorted(kinds):
         for state in QueryState:
@@ -89,17 +80,15 @@ def _counted(infos: Sequence[QueryInfo]) -> Metric:
 def _states(infos: Sequence[QueryInfo]) -> Iterator[Metric]:
     state = GaugeMetricFamily(
         "streamsql_query_state",
-        "1 for the state that a query is in, 0 for the others.",
+        "1 for the current state of a query, 0 for the others.",
         labels=(*_QUERY, "state"),
     )
     mode = GaugeMetricFamily(
         "streamsql_query_mode",
-        "1 for the mode in which a query runs once it has caught up.",
+        "1 for the mode of a query after it has caught up.",
         labels=(*_QUERY, "mode"),
     )
-    lag = GaugeMetricFamily(
-        "streamsql_query_lag_records", "Records that are not yet processed.", labels=_QUERY
-    )
+    lag = GaugeMetricFamily("streamsql_query_lag_records", "Unprocessed records.", labels=_QUERY)
     for info in infos:
         for possible in QueryState:
             state.add_metric((info.id, possible.value.lower()), float(info.state is possible))
@@ -112,23 +101,23 @@ def _states(infos: Sequence[QueryInfo]) -> Iterator[Metric]:
 Number = Callable[[QueryMetrics], float | None]
 
 _COUNTERS: tuple[tuple[str, str, Number], ...] = (
-    ("records_in", "Records that have been read.", lambda m: m.records_in),
-    ("bytes_in", "Bytes of keys and values that have been read.", lambda m: m.bytes_in),
-    ("records_out", "Records that have been written.", lambda m: m.records_out),
-    ("bytes_out", "Bytes of keys and values that have been written.", lambda m: m.bytes_out),
+    ("records_in", "Records read.", lambda m: m.records_in),
+    ("bytes_in", "Bytes of keys and values read.", lambda m: m.bytes_in),
+    ("records_out", "Records written.", lambda m: m.records_out),
+    ("bytes_out", "Bytes of keys and values written.", lambda m: m.bytes_out),
     ("errors", "Records that failed and are in the processing log.", lambda m: m.errors),
-    ("rows_late", "Rows that came after their window had closed.", lambda m: m.rows_late),
-    ("records_lost", "Records that were deleted before they were read.", lambda m: m.records_lost),
-    ("batches", "Batches that have ended.", lambda m: m.batches),
+    ("rows_late", "Rows dropped because their window had closed.", lambda m: m.rows_late),
+    ("records_lost", "Records deleted before they were read.", lambda m: m.records_lost),
+    ("batches", "Completed batches.", lambda m: m.batches),
 )
 _GAUGES: tuple[tuple[str, str, Number], ...] = (
-    ("batch_seconds", "How long the last batch took.", lambda m: _seconds(m.batch_ms)),
-    ("state_rows", "Entries that the query keeps.", lambda m: m.state_rows),
+    ("batch_seconds", "Duration of the last batch.", lambda m: _seconds(m.batch_ms)),
+    ("state_rows", "Entries of the query's state.", lambda m: m.state_rows),
     ("state_memory_bytes", "Memory of the query's state.", lambda m: m.state_memory_bytes),
-    ("state_disk_bytes", "Files of the query's state.", lambda m: m.state_disk_bytes),
+    ("state_disk_bytes", "Disk size of the query's state.", lambda m: m.state_disk_bytes),
     (
         "last_output_timestamp_seconds",
-        "When the last record was written, in seconds since 1970.",
+        "Time of the last output, in seconds since 1970.",
         lambda m: _seconds(m.last_out_ms),
     ),
 )
@@ -155,7 +144,7 @@ def _numbers(infos: Sequence[QueryInfo], metrics: Mapping[str, QueryMetrics]) ->
         yield gauge
     latency = HistogramMetricFamily(
         "streamsql_query_latency_seconds",
-        "From the timestamp of a result's record to its being in Kafka.",
+        "Latency from the timestamp of a result's record to its acknowledgement by Kafka.",
         labels=_QUERY,
     )
     for id, found in known:
@@ -172,7 +161,7 @@ def _numbers(infos: Sequence[QueryInfo], metrics: Mapping[str, QueryMetrics]) ->
 def _recent_latencies(known: Iterable[tuple[str, QueryMetrics]]) -> Metric:
     family = GaugeMetricFamily(
         "streamsql_query_latency_quantile_seconds",
-        "The same of the last minute and the last hour: the latency of that share of the results.",
+        "Latency quantiles of the last minute and the last hour.",
         labels=(*_QUERY, "window", "quantile"),
     )
     for id, metrics in known:
@@ -185,11 +174,11 @@ def _recent_latencies(known: Iterable[tuple[str, QueryMetrics]]) -> Metric:
 def _stores(stores: Iterable[StoreInfo]) -> Iterator[Metric]:
     lag = GaugeMetricFamily(
         "streamsql_store_lag_records",
-        "Records of its topic that a table's store has yet to take in.",
+        "Records of its topic that a table's store has not applied.",
         labels=_TABLE,
     )
     rows = GaugeMetricFamily(
-        "streamsql_store_rows", "Rows of a table's store, about.", labels=_TABLE
+        "streamsql_store_rows", "Approximate number of rows of a table's store.", labels=_TABLE
     )
     found = list(stores)
     _fill(lag, ((store.table, store.lag) for store in found))
@@ -198,10 +187,10 @@ def _stores(stores: Iterable[StoreInfo]) -> Iterator[Metric]:
 
 
 def _resources(found: Resources) -> Iterator[Metric]:
-    yield GaugeMetricFamily("streamsql_cpus", "CPUs that may be used.", value=found.cpus)
+    yield GaugeMetricFamily("streamsql_cpus", "Available CPUs.", value=found.cpus)
     memory = GaugeMetricFamily(
         "streamsql_memory_limit_bytes",
-        "The machine's memory, and how much of it each part may take: tables is a part of heap.",
+        "Memory of the machine and limits of its parts; tables is a part of heap.",
         labels=("part",),
     )
     for part, megabytes in found.memory_mb.items():
@@ -209,18 +198,18 @@ def _resources(found: Resources) -> Iterator[Metric]:
     yield memory
     disk = GaugeMetricFamily(
         "streamsql_disk_free_bytes",
-        "Free where the data and the checkpoints are.",
+        "Free space of the data and the checkpoints.",
         labels=("folder",),
     )
     _fill(disk, found.disk_free.items())
     yield disk
-    slots = GaugeMetricFamily("streamsql_task_slots", "Tasks that can run at a time.")
+    slots = GaugeMetricFamily("streamsql_task_slots", "Maximum number of concurrent tasks.")
     if found.task_slots is not None:
         slots.add_metric((), found.task_slots)
     yield slots
     yield GaugeMetricFamily(
         "streamsql_task_slots_held",
-        "Of these, those that queries in real time hold.",
+        "Task slots held by real-time queries.",
         value=found.task_slots_held,
     )
 
@@ -239,7 +228,7 @@ def _seconds(ms: int | None) -> float | None:
 
 
 class Metrics:
-    """All that `/metrics` tells, and what counts the requests."""
+    """Content of `/metrics`, and request counters."""
 
     def __init__(self, engine: Observed) -> None:
         self.http = HttpMetrics()
@@ -248,6 +237,6 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def text(self, accept: str) -> tuple[bytes, str]:
-        """The metrics in the format that is asked for, and its media type."""
+        """The metrics in the requested format, and its media type."""
         encoder, media_type = choose_encoder(accept)
         return encoder(self._registry), media_type

@@ -1,8 +1,7 @@
-"""Tells a lineage backend (Marquez, DataHub, ..) which queries run, and which columns come from
-which.
+"""Reports queries and column lineage to a lineage backend (Marquez, DataHub, ..).
 
-A persistent query is a job of the type STREAMING, and each time that it runs here is a run. A run
-starts when the query first reads records, fails with the query, is complete when the query is
+A persistent query is a job of the type STREAMING, and each execution on this server is a run. A run
+starts when the query first reads records, fails with the query, completes when the query is
 dropped, terminated or replaced, and is aborted when this server ends or another one runs the query.
 (OpenLineage's specification 2-0-2, "Object Model": https://openlineage.io/docs/spec/object-model)
 """
@@ -52,24 +51,20 @@ _READS = (QueryState.CATCHING_UP, QueryState.RUNNING)
 
 
 class Described(Protocol):
-    """What this needs of an engine's inspection."""
+    """The required part of an engine's inspection."""
 
-    def infos(self) -> Sequence[QueryInfo]:
-        """The queries as they stand."""
+    def infos(self) -> Sequence[QueryInfo]: ...
 
-    def lineage(self, query_id: str) -> LineageFacts | None:
-        """What a persistent query is made of."""
+    def lineage(self, query_id: str) -> LineageFacts | None: ...
 
-    def sources(self) -> Sequence[SourceFacts]:
-        """All streams and tables."""
+    def sources(self) -> Sequence[SourceFacts]: ...
 
-    def bootstrap_servers(self) -> str | None:
-        """Where Kafka is reached."""
+    def bootstrap_servers(self) -> str | None: ...
 
 
 @dataclass(frozen=True)
 class _Told:
-    """A run whose start was told; the events that end it repeat what it reads and writes."""
+    """A started run; its final events repeat its inputs and outputs."""
 
     sql: str
     run: str
@@ -79,12 +74,12 @@ class _Told:
 
 
 class LineageReporter:
-    """Looks at the queries each second, on a thread of its own, and tells what has changed. What
-    cannot be told is tried again at the next look, and logged once."""
+    """Polls the queries every second in a thread, and reports changes. Failed reports are retried
+    at the next poll, and logged once."""
 
     def __init__(self, described: Described, url: str, namespace: str) -> None:
         """`url` is the backend's, `namespace` that of the jobs; OPENLINEAGE_NAMESPACE and
-        OPENLINEAGE_API_KEY are read as OpenLineage's other clients do."""
+        OPENLINEAGE_API_KEY are read as by other clients."""
         self._described = described
         self._namespace = os.environ.get("OPENLINEAGE_NAMESPACE", namespace)
         self._client = OpenLineageClient(config={"transport": _transport(url)})
@@ -95,11 +90,10 @@ class LineageReporter:
         self._thread = threading.Thread(target=self._watch, name="openlineage", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
         self._thread.start()
 
     def close(self) -> None:
-        """Tell that all runs are over here, for some seconds at most."""
+        """Reports the end of all runs, within a few seconds."""
         self._closing.set()
         self._thread.join(CLOSE_SECONDS)
 
@@ -113,14 +107,13 @@ class LineageReporter:
             step()
         except Exception as error:
             if self._reachable:
-                _log.warning("lineage cannot be told: %s", error)
+                _log.warning("cannot report lineage: %s", error)
             self._reachable = False
         else:
             self._reachable = True
 
     def look(self) -> None:
-        """Tell what has changed since the last look; raises what the client raises where the
-        backend does not take it."""
+        """Reports changes since the last poll; raises the client's errors."""
         infos = {i.id: i for i in self._described.infos() if i.kind == "PERSISTENT"}
         for query_id, told in [*self._told.items()]:
             info = infos.get(query_id)
@@ -138,7 +131,6 @@ class LineageReporter:
                 self._failed[info.id] = info.error or "unknown"
 
     def abort(self) -> None:
-        """Tell that nothing runs here any more."""
         for query_id in [*self._told]:
             self._end(query_id, RunState.ABORT)
 
@@ -191,7 +183,7 @@ class LineageReporter:
 
 
 class _Datasets:
-    """Streams and tables as datasets: those of their topics."""
+    """Streams and tables as datasets: their topics."""
 
     def __init__(self, servers: str, sources: Iterable[SourceFacts]) -> None:
         self._namespace = f"kafka://{servers.split(',')[0].strip()}"
@@ -205,7 +197,6 @@ class _Datasets:
         return self._namespace, source if found is None else found.topic
 
     def schema(self, source: str) -> dict[str, DatasetFacet]:
-        """The columns, with their types in SQL."""
         found = self._sources.get(source)
         if found is None:
             return {}
@@ -216,11 +207,9 @@ class _Datasets:
         return {"schema": schema_dataset.SchemaDatasetFacet(fields)}
 
     def input(self, source: str) -> InputDataset:
-        """What a query reads."""
         return InputDataset(*self.named(source), facets=self.schema(source))
 
     def output(self, facts: LineageFacts) -> OutputDataset:
-        """What a query writes, and where its columns come from."""
         fields = {
             name: column_lineage_dataset.Fields([self._field(origin) for origin in origins])
             for name, origins in facts.columns.items()
@@ -251,7 +240,7 @@ def _outside(place: str, table: str | None) -> tuple[str, str]:
 
 
 def _transport(url: str) -> dict[str, object]:
-    """Tried once: the next look tries again."""
+    """Without retries: the next poll retries."""
     found: dict[str, object] = {
         "type": "http",
         "url": url,

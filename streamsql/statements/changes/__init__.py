@@ -1,1 +1,1 @@
-"""What files say is to be there, what is there, and what lies between the two."""
+"""Compares pipeline files with the running pipeline, and applies the difference."""

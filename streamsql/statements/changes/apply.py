@@ -1,8 +1,8 @@
-"""Has what runs become what files say: one entry of the log for all of it.
+"""Applies files as one entry of the log.
 
-First all is planned, and folded as a replay would fold it; then topics are made, which harms nobody
-if nothing follows; then the entry is logged, and the engine becomes what the fold came to. Whatever
-is killed when, a start finds either nothing of it or all of it in the log.
+All statements are planned and folded first, as in a replay. Then topics are created, which is
+harmless on failure. Then the entry is logged, and the engine applies the result of the fold. After
+a crash, the log contains either nothing or all of it.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from streamsql.version import VERSION
 from streamsql.waiting import await_condition
 
 TURNS_SECONDS = 4.0
-"""How long queries that go on as others are replaced one after the other; then the rest at once."""
-NOTHING = "Nothing to do: what is written is what runs."
+"""How long changed queries are replaced one after the other; the rest is replaced at once."""
+NOTHING = "No changes. The running pipeline matches the files."
 
 
 @dataclass(frozen=True)
 class Files:
-    """What is to run. `read` gives the texts; `prune`: what is not in them goes; `partial`: what
-    they read and do not define is what runs."""
+    """Pipeline files. `read` returns the texts; `prune` drops objects that are not in them;
+    `partial` takes objects that they read but do not define from the running pipeline."""
 
     read: Callable[[], Sequence[NamedText]]
     prune: bool = False
@@ -65,8 +65,8 @@ class Files:
 
 
 def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Result]:
-    """What was done, a message each. The StreamSQLError of what cannot be done is raised before
-    anything is."""
+    """Applies files; returns a message per change. Raises a StreamSQLError before changing
+    anything."""
 
     def prepare() -> Work | None:
         work = prepared(files, context, rebuilds)
@@ -74,7 +74,7 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
         return work if work is None or work.anew else _ready(work, context)
 
     def carry(work: Work | None) -> tuple[Work | None, list[Warning] | None]:
-        """None in place of the warnings where queries are to be built first."""
+        """Returns None instead of warnings if queries must be rebuilt first."""
         if work is None or not rebuilds.are_ready(work.anew, work.kept):
             return work, None
         work = _numbered(work, context)
@@ -90,7 +90,7 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
             return [Message(NOTHING)]
         if warnings is not None:
             break
-        # What was defined meanwhile is seen when it is planned again.
+        # Planning takes concurrent changes into account.
         rebuilds.build(work.anew, work.kept)
     if work.anew:
         warnings += [*rebuilds.not_kept(), *await_settled(context.state, work.anew)]
@@ -99,9 +99,8 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
-    """All that is to be done, with the topics for it, which harm nobody if nothing follows; None:
-    nothing is to be done. All questions to Kafka and registries are asked here, and the lock of
-    the state is not held meanwhile."""
+    """The planned work, with its topics created, which is harmless on failure; None without
+    changes. Accesses Kafka and registries without the state's lock."""
     with context.state.lock:
         before, sequence = replay_of(context.state), context.state.log.next_sequence
     work = _work(files, context, rebuilds, before, sequence)
@@ -112,7 +111,7 @@ def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
 
 @dataclass(frozen=True)
 class Work:
-    """All that is to be done."""
+    """The work of an apply."""
 
     items: Sequence[Item]
     drafts: Sequence[Draft]
@@ -120,24 +119,23 @@ class Work:
     before: Replay
     after: Replay
     kept: frozenset[str] = frozenset()
-    """The ids of those of `anew` whose state is rewritten, and not built of the log."""
+    """Ids of queries in `anew` whose state is migrated instead of rebuilt."""
     grown: Sequence[Source] = ()
-    """What queries fill whose topics have more partitions now."""
+    """Sinks of queries whose topics got more partitions."""
 
     @property
     def statements(self) -> list[Statement]:
-        """What is run for it."""
         return [draft.step.statement for draft in self.drafts]
 
     @property
     def anew(self) -> list[Definition]:
-        """The queries that get another checkpoint, as they are to be."""
+        """Queries with a new checkpoint."""
         ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
         return [self.after.queries[query_id].definition for query_id in ids if query_id]
 
     @property
     def going_on(self) -> list[Definition]:
-        """The queries that go on from their checkpoints as something else."""
+        """Queries that resume from their checkpoints with a new definition."""
         was, anew = self.before.queries, {query.id for query in self.anew}
         return [
             now.definition
@@ -171,8 +169,8 @@ def _work(
 
 
 def _numbered(work: Work, context: Context) -> Work:
-    """The same with the next number of the log: rows and properties of others may have been logged
-    since it was prepared."""
+    """The work with the next number of the log: rows and properties may have been logged since it
+    was prepared."""
     sequence = context.state.log.next_sequence
     if sequence == work.entry.sequence:
         return work
@@ -183,20 +181,20 @@ def _numbered(work: Work, context: Context) -> Work:
 
 
 def _ready(work: Work, context: Context) -> Work:
-    """The same with what Kafka and Spark are asked for before the lock is taken."""
+    """The work after all access to Kafka and Spark that precedes the lock."""
     for query in work.going_on:
         context.state.launcher.make_ready(query)
     return replace(work, grown=_grown(work, context))
 
 
 def _grown(work: Work, context: Context) -> list[Source]:
-    """Add the partitions that sinks ask for. Additional partitions do no harm if nothing follows:
-    the queries that run use them as well."""
+    """Adds the partitions that sinks declare, which is harmless on failure: the running queries use
+    them."""
     return [sink for draft in work.drafts if (sink := grow(draft, context)) is not None]
 
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
-    """Log it, and have the engine be what it comes to."""
+    """Logs the entry and applies it."""
     for draft in work.drafts:
         check_not_deleted(draft.planned, context.state.deleting)
     _check_stopped(work, context)
@@ -213,7 +211,8 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
 
 
 def _check_stopped(work: Work, context: Context) -> None:
-    """ExternalError where a new query has the id of one that was terminated and still runs."""
+    """Raises ExternalError if the id of a new query belongs to a terminated query that still
+    runs."""
     stopping = context.state.queries.known().keys() - work.before.queries.keys()
     for draft in work.drafts:
         if (query_id := draft.query_id) in stopping and query_id is not None:
@@ -225,7 +224,7 @@ def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Dr
     declared = declared_topics(steps)
     made: dict[str, tuple[int, int]] = {}
     for step in steps:
-        # Who does not say how it is to be made has it made by another one, before or behind it.
+        # A statement without its own topic settings uses the topic of another one.
         said = any(p.name == "PARTITIONS" for p in getattr(step.statement, "properties", ()))
         topics = context.state.topics(made if said else {**declared, **made})
         schemas = context.state.schemas()
@@ -248,7 +247,7 @@ def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Dr
 
 
 def _entry(drafts: Sequence[Draft], sequence: int, context: Context) -> Entry:
-    """The entry for all of them, of which it is not known yet where new queries begin."""
+    """The log entry, without the start offsets of new queries."""
     parts = [
         Entry(
             sequence,
@@ -269,7 +268,6 @@ def _entry(drafts: Sequence[Draft], sequence: int, context: Context) -> Entry:
 
 
 def _folded(entry: Entry, before: Replay) -> Replay:
-    """What a replay of the entry comes to."""
     replay = before.copy()
     for statement in entry.statements:
         replay.add(statement)
@@ -287,7 +285,7 @@ def _with_offsets(
 
 
 def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds) -> Offsets | None:
-    """Where a query begins: one that is replaced where it began."""
+    """Start offsets of a query; a replacement starts where the old query started."""
     planned = draft.planned
     if not isinstance(planned, QueryStatementPlan) or draft.query_id is None:
         return None
@@ -303,7 +301,7 @@ def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds)
 
 
 def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
-    """UnsupportedError where the statements would not give what is wanted."""
+    """Raises UnsupportedError if the statements do not produce the desired catalog."""
     left = differences(wanted, running_of_replay(after), prune=prune)
     for item in left:
         if item.action in (Action.NONE, Action.KEEP):
@@ -312,14 +310,14 @@ def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
             first = item.change.differences[0]
             raise UnsupportedError(
                 f"cannot apply the change of {item.kind} {item.name}: {first.clause}: {first.text}",
-                hint="Nothing has been changed. Write the definition in one CREATE statement.",
+                hint="Nothing has been changed. Use one CREATE statement for the definition.",
             )
-        raise InternalError(f"{item.kind} {item.name} would still have to be {item.action.value}")
+        raise InternalError(f"{item.kind} {item.name} would still require: {item.action.value}")
 
 
 def _become(work: Work, grown: Sequence[Source], context: Context) -> list[Warning]:
-    """Have the engine be what the fold came to; what is said of queries that do not stop yet. The
-    readers of a topic that has `grown` restart, and see all of its partitions at once."""
+    """Applies the result of the fold; returns warnings about queries that do not stop. Readers of a
+    topic that has `grown` restart with all of its partitions."""
     state, before, after = context.state, work.before, work.after
     state.deletions, state.catalog = after.deletions, after.catalog
     ended = [query_id for draft in work.drafts for query_id in _ended(draft.planned)]
@@ -329,7 +327,9 @@ def _become(work: Work, grown: Sequence[Source], context: Context) -> list[Warni
     for query_id, now in after.queries.items():
         was = before.queries.get(query_id)
         if query_id in still:
-            warnings.append(Warning(f"The new query {query_id} runs after the next start."))
+            warnings.append(
+                Warning(f"The new query {query_id} starts with the next start of the engine.")
+            )
         elif was is None or query_id in ended:
             state.queries.add(now.definition)
         elif was.definition is not now.definition:
@@ -341,9 +341,9 @@ def _become(work: Work, grown: Sequence[Source], context: Context) -> list[Warni
 
 
 def _replaced(queries: Sequence[Definition], state: EngineState) -> list[Warning]:
-    """Have each be what it is to be; what is said of those that do not stop yet. One stops once the
-    one before it runs again, for as long as that is waited for: several that start at the same time
-    would each stand still for longer."""
+    """Replaces the queries; returns warnings about those that do not stop. Each one stops after the
+    previous one runs again, within a time limit, because queries that start together each take
+    longer."""
     warnings = []
     deadline = time.monotonic() + TURNS_SECONDS
     for query in queries:

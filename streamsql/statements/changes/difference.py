@@ -1,4 +1,4 @@
-"""What lies between what is to be there and what is: each thing with its class of change."""
+"""Compares desired and running objects, each with the class of its change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from streamsql.types import SQLType, to_sql
 
 
 class Action(Enum):
-    """What is to be done to a thing."""
+    """Action for an object."""
 
     NONE = "unchanged"
     CREATE = "created"
@@ -38,7 +38,7 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Item:
-    """One stream, table, view, type, function, sink or INSERT query, and what becomes of it."""
+    """A stream, table, view, type, function, sink or INSERT query, and its change."""
 
     thing: Thing
     kind: str
@@ -46,41 +46,37 @@ class Item:
     action: Action
     change: Change = field(default_factory=Change)
     reads: tuple[str, ...] = ()
-    """Names of streams and tables."""
+    """Names of the sources it reads."""
     state: str = ""
-    """What becomes of what its query keeps."""
+    """Effect on its query's state."""
     definitions: tuple[Definition, ...] = ()
     query_id: str | None = None
-    """Of the query that there is."""
+    """Id of the running query."""
     obstacle: str | None = None
-    """Why its query cannot be built anew from the log for a change of class 3 or 4; None: it
-    can."""
+    """Why the query cannot be rebuilt for a change of class 3 or 4, or None."""
     read_again: tuple[str, ...] = ()
-    """The topics that it then reads from where it began."""
+    """Topics that a rebuild reads again."""
     keeps: bool = False
-    """Whether its query's state is rewritten, and not built anew from the log."""
+    """Whether the state is migrated instead of rebuilt."""
 
     @property
     def meaning(self) -> str:
-        """What becomes of it, in words."""
         return REWRITTEN if self.keeps else self.change.change.meaning
 
     @property
     def rebuilds(self) -> bool:
-        """Whether its query goes on from another checkpoint, beside the one that it has."""
+        """Whether the query gets a new checkpoint."""
         anew = (ChangeClass.STATE, ChangeClass.REBUILD)
         can = self.keeps or not self.obstacle
         return self.action is Action.CHANGE and self.change.change in anew and can
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.thing[1]
 
 
 def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> list[Item]:
-    """Of all that is wanted, in the order in which it can be made, and then what is there besides;
-    with `prune` that is dropped."""
+    """All desired objects in order of creation, then the remaining ones, which `prune` drops."""
     inserts = _Inserts(wanted, running)
     items = []
     for thing, definitions in wanted.definitions.items():
@@ -96,9 +92,6 @@ def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> lis
     action = Action.DROP if prune else Action.KEEP
     items += _besides(wanted, running, inserts, action)
     return items
-
-
-# -- streams and tables --------------------------------------------------------------------------
 
 
 def _source(name: str, definitions: list[Definition], wanted: Wanted, running: Running) -> Item:
@@ -151,12 +144,12 @@ def _by_query(
     running: Running,
 ) -> Iterator[Difference]:
     if (old.created_by_query is None) != (after is None):
-        text = "filled by a query now" if after else "filled by no query any more"
-        effect = "DROP it and create it again: its topic stays"
+        text = "now written by a query" if after else "no longer written by a query"
+        effect = "DROP it and create it again: its topic is kept"
         yield Difference(ChangeClass.REFUSED, "AS SELECT", text, effect)
     elif after is not None and before is None:
-        effect = "its query is there no more, or its text is understood no more"
-        yield Difference(ChangeClass.REBUILD, "AS SELECT", "the query does not run", effect)
+        effect = "its query no longer exists, or its text can no longer be planned"
+        yield Difference(ChangeClass.REBUILD, "AS SELECT", "the query is not running", effect)
     elif after is not None and before is not None:
         if not running.mode_known:
             before = replace(before, mode=after.mode, partitions=after.partitions)
@@ -184,12 +177,9 @@ def _state(plan: QueryPlan | None, change: Change) -> str:
     return _STATE[change.change]
 
 
-# -- INSERT INTO .. SELECT -----------------------------------------------------------------------
-
-
 class _Inserts:
-    """Which INSERT queries are which: by their QUERY_ID, by their text, and what is left by their
-    target and what they read, where that tells them apart."""
+    """Identifies INSERT queries by QUERY_ID, by text, and otherwise by target and sources if these
+    are unique."""
 
     def __init__(self, wanted: Wanted, running: Running) -> None:
         self._running = running
@@ -246,20 +236,19 @@ class _Inserts:
             before = replace(before, mode=query.mode)
         change = compare_inserts(_with_parts_of(query, before), query)
         action = Action.CHANGE if change.differences else Action.NONE
-        obstacle = "an INSERT INTO .. SELECT writes beside others, and is not built anew"
+        obstacle = (
+            "an INSERT INTO .. SELECT shares its target with other writers and cannot be rebuilt"
+        )
         state = _state(before, change)
         return replace(item, action=action, change=change, state=state, obstacle=obstacle)
 
 
-# -- sinks ---------------------------------------------------------------------------------------
-
-
 def _with_parts_of(query: QueryPlan, before: QueryPlan) -> QueryPlan:
-    """What never gets another checkpoint keeps the parts of its state, whatever is said."""
+    """Queries without rebuild keep the number of shuffle partitions of their state."""
     return replace(before, partitions=query.partitions)
 
 
-_FILES = "files that are written stay as they are"
+_FILES = "existing files do not change"
 
 
 def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item:
@@ -272,19 +261,16 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
     item = replace(item, query_id=there.query_id)
     before = running.queries.get(there.query_id)
     if before is None or before.plan is None:
-        effect = "its text is understood no more"
-        found = Difference(ChangeClass.REBUILD, "FROM", "the query does not run", effect)
+        effect = "its text can no longer be planned"
+        found = Difference(ChangeClass.REBUILD, "FROM", "the query is not running", effect)
         return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_FILES)
     change = compare_queries(_with_parts_of(query, before.plan), query)
     action = Action.CHANGE if change.differences else Action.NONE
     return replace(item, action=action, change=change, obstacle=_FILES)
 
 
-# -- all else ------------------------------------------------------------------------------------
-
-
 def _other(thing: Thing, definitions: list[Definition], running: Running) -> Item:
-    """Views, types and functions: nothing of them runs, but what reads them does."""
+    """Views, types and functions: they have no query, but their readers do."""
     kind, name = thing
     there = running.catalog.things(kind).get(name)
     item = Item(thing, kind.upper(), Action.CREATE, definitions=tuple(definitions))
@@ -295,13 +281,12 @@ def _other(thing: Thing, definitions: list[Definition], running: Running) -> Ite
     now = _said(vars(made.planned)["type"] if kind == "type" else made.statement)
     if was == now:
         return replace(item, action=Action.NONE)
-    effect = "what uses it is another thing of its own, with a class of its own"
+    effect = "queries that use it have changes of their own"
     found = Difference(ChangeClass.SETTINGS, kind.upper(), f"{was}, now {now}", effect)
     return replace(item, action=Action.CHANGE, change=Change((found,)))
 
 
 def _said(thing: object) -> str:
-    """What makes it what it is, in SQL."""
     match thing:
         case nodes.Statement():
             return canonical(thing)
@@ -313,7 +298,7 @@ def _said(thing: object) -> str:
 
 
 def _besides(wanted: Wanted, running: Running, inserts: _Inserts, action: Action) -> Iterator[Item]:
-    """What is there and not in the files, what reads before what is read."""
+    """Objects that are not in the files, readers first."""
     for query_id in reversed(inserts.left):
         reads = running.catalog.queries[query_id].reads
         yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)

@@ -1,4 +1,4 @@
-"""A statement of a set that is applied, as it is planned, and what it makes in Kafka."""
+"""A planned statement of an apply, and its topic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamsql.statements.changes.steps import Step
 
 @dataclass(frozen=True)
 class Draft:
-    """A step as it is planned, and what planning it was told."""
+    """A planned step with its lookups."""
 
     step: Step
     planned: Planned
@@ -27,13 +27,13 @@ class Draft:
 
     @property
     def query_id(self) -> str | None:
-        """Of the query that it makes or replaces."""
+        """Of the query that it creates or replaces."""
         found = self.planned
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
     @property
     def told(self) -> dict[str, tuple[int, int] | None]:
-        """What planning it again is told of topics."""
+        """Topic lookups for planning it again."""
         match self.planned:
             case QueryStatementPlan(sink=Source() as sink):
                 return grown_facts(sink, self.topics.told)
@@ -41,7 +41,6 @@ class Draft:
 
     @property
     def warnings(self) -> list[Warning]:
-        """What the statement would be answered besides if it were run by itself."""
         found = self.planned
         if not isinstance(found, QueryStatementPlan) or found.warning is None:
             return []
@@ -49,14 +48,13 @@ class Draft:
 
 
 def declared_topics(steps: Sequence[Step]) -> dict[str, tuple[int, int]]:
-    """What CREATE STREAM | TABLE says of topics that are to be made, if they are not there."""
+    """Topics that CREATE STREAM | TABLE would create."""
     definitions = (d.planned for step in steps for d in step.item.definitions)
     found = (d.source for d in definitions if isinstance(d, SourcePlan) and not d.source.is_source)
     return {s.topic.name: facts_of(s.topic) for s in found if s.topic.partitions}
 
 
 def made_topic(planned: Planned) -> Topic | None:
-    """The topic that is to be made for it."""
     match planned:
         case SourcePlan(source=source, create_topic=True):
             return source.topic
@@ -66,13 +64,13 @@ def made_topic(planned: Planned) -> Topic | None:
 
 
 def facts_of(topic: Topic) -> tuple[int, int]:
-    """Partitions and replicas, as a lookup tells them."""
+    """Partitions and replicas of a lookup."""
     return topic.partitions or 1, topic.replicas or -1
 
 
 def make(draft: Draft, context: Context) -> None:
-    """Its topic and its schemas. A set that is never logged leaves them behind, as a statement by
-    itself does."""
+    """Creates its topic and schemas. If the set is not logged they remain, as for a single
+    statement."""
     kafka = context.state.services.kafka
     match draft.planned:
         case SourcePlan(source=source):
@@ -86,7 +84,7 @@ def make(draft: Draft, context: Context) -> None:
 
 
 def grow(draft: Draft, context: Context) -> Source | None:
-    """Add the partitions that it asks for: what its query fills, where there are any."""
+    """Adds the partitions that it declares."""
     match draft.planned:
         case QueryStatementPlan(sink=Source() as sink):
             client = context.state.services.kafka.get()

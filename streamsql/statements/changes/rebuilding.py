@@ -1,9 +1,9 @@
-"""Queries that get another checkpoint, built anew from the log while they go on or rewritten of the
-state that is there, and the moment at which they switch.
+"""Queries that get a new checkpoint, by a rebuild from the log or by state migration, and their
+switch.
 
-The new ones catch up first, which may take long and holds nobody up. Then the old ones stop at what
-they have committed, the new ones go on to exactly there, one entry is logged for all of them, and
-they run on. Before the entry nothing has happened; after it each start finishes what is left.
+The new queries catch up first, which can take long and blocks nothing. Then the old queries stop at
+their last commit, the new ones proceed to that position, one entry is logged for all of them, and
+they continue. Before the entry, nothing has changed; after it, each start completes the switch.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from streamsql.statements.changes.retention import lost_of, wanted_offsets
 from streamsql.statements.changes.steps import Step
 
 SETTLE_SECONDS = 60.0
-"""How long `apply` waits for tables to hold what their new queries make."""
+"""How long `apply` waits for tables to be brought up to date."""
 BUILD_SECONDS = 600.0
-"""How long a change waits for another one that is being built."""
+"""How long a change waits for another rebuild."""
 _STAGED_SECONDS = 0.2
 _LOOK_SECONDS = 0.02
-_UNSETTLED = "Query {} has switched; its table is not brought up to date yet: that goes on."
+_UNSETTLED = "Query {} has switched. Updating its table continues in the background."
 
 
 AnyRebuild = Rebuild | Rewrite | Repartition
-"""What makes another checkpoint of a query's."""
+"""Creates a new checkpoint of a query."""
 
 
 class Rebuilds:
-    """Those of one `apply`. What has not switched at its end is discarded."""
+    """The rebuilds of one `apply`. Those that have not switched are discarded at its end."""
 
     def __init__(self, state: EngineState, *, from_what_is_left: bool) -> None:
-        """`from_what_is_left`: whether the log may lack what the old queries have read."""
+        """`from_what_is_left`: accepts a log without records that the old queries have read."""
         self._state = state
         self._from_what_is_left = from_what_is_left
         self._built: dict[str, AnyRebuild] = {}
@@ -65,7 +65,7 @@ class Rebuilds:
         self.close()
 
     def close(self) -> None:
-        """Discard what has not switched."""
+        """Discards rebuilds that have not switched."""
         try:
             for rebuild in self._built.values():
                 with suppress(StreamSQLError):  # The next start discards it.
@@ -76,25 +76,24 @@ class Rebuilds:
                 self._state.rebuilding.release()
 
     def keeps(self, step: Step, query_id: str | None) -> bool:
-        """Whether the state of the query that a step replaces is rewritten, and the log not read
-        again: not where the checkpoint turned out not to allow it. UnsupportedError where the log
-        cannot be read again either."""
+        """Whether a step's query keeps its state by a migration. False if its checkpoint turned out
+        not to support it. Raises UnsupportedError if a rebuild is impossible, too."""
         reason = self._not_kept.get(query_id or "") if step.keeps else None
         if reason is not None and step.item.obstacle is not None:
             raise UnsupportedError(
-                f"the state of {query_id} cannot be rewritten: {reason}",
-                detail=f"It cannot be built anew from the log: {step.item.obstacle}.",
+                f"the state of {query_id} cannot be migrated: {reason}",
+                detail=f"It cannot be rebuilt from the log: {step.item.obstacle}.",
             )
         return step.keeps and reason is None
 
     def has_kept(self, query_id: str | None) -> bool:
-        """Whether the state of a query was not found to be one that cannot be rewritten."""
+        """False if the migration of the query's state turned out to be impossible."""
         return query_id not in self._not_kept
 
     def not_kept(self) -> list[Warning]:
-        """What is said of state that was built anew where it was to be rewritten."""
+        """Warning about state that was rebuilt instead of migrated."""
         return [
-            Warning(f"The state of {query_id} was built anew from the log: {reason}")
+            Warning(f"The state of {query_id} was rebuilt from the log: {reason}")
             for query_id, reason in self._not_kept.items()
         ]
 
@@ -107,15 +106,15 @@ class Rebuilds:
         *,
         keeps: bool = False,
     ) -> Offsets | None:
-        """Where a query that is to get another checkpoint begins: where the old one did.
-        UnsupportedError where the old query does not run, or where the log begins later; one that
-        `keeps` its state does not care."""
+        """Start offsets of a query's rebuild: those of the old query. Raises UnsupportedError if
+        the old query is not running, or if the log begins later and the query does not `keep` its
+        state."""
         old = known.definition
         if (built := self._built.get(old.id)) is not None:
             return built.definition.starting_offsets
         if known.paused:
             raise UnsupportedError(
-                f"{old.id} is paused, and is to switch to another checkpoint where it is",
+                f"{old.id} is paused and cannot switch to another checkpoint",
                 hint=f"Nothing has been changed. RESUME {old.id}; first.",
             )
         if keeps:
@@ -134,12 +133,12 @@ class Rebuilds:
         if lost and not self._from_what_is_left:
             reason = self._not_kept.get(old.id)
             raise UnsupportedError(
-                f"{old.id} cannot be built anew as it was: of {topic}, partition "
-                f"{lost[0].partition}, the records before offset {lost[0].begin} are there no more",
-                detail="What it has made of them is known to its state alone"
+                f"{old.id} cannot be rebuilt: records of topic {topic}, partition "
+                f"{lost[0].partition}, before offset {lost[0].begin} have been deleted",
+                detail="Only the current state contains their results"
                 + (f", which cannot be rewritten: {reason}." if reason else "."),
-                hint="Nothing has been changed. With --from-what-is-left (HTTP: "
-                '"fromWhatIsLeft") it is built of the records that are there.',
+                hint="Nothing has been changed. --from-what-is-left (HTTP: "
+                '"fromWhatIsLeft") rebuilds it from the remaining records.',
             )
         if topic not in (old.starting_offsets or {}):
             return {}
@@ -147,12 +146,12 @@ class Rebuilds:
         return {topic: {str(p): max(first, begins[p]) for p, first in wanted.items()}}
 
     def topic(self, query_id: str) -> str | None:
-        """What has the rows so far of a table's query; None: that of a stream."""
+        """Topic with a staged table's rows; None for a stream."""
         return self._built[query_id].topic
 
     def are_ready(self, wanted: Sequence[Definition], kept: Collection[str]) -> bool:
-        """Whether all of these have been built, as they are to be now; `kept`: of the state that
-        there is."""
+        """Whether all queries have been rebuilt with their current definitions; `kept` are
+        migrated."""
         return all(
             built is not None and self._is_that(built, definition, kept)
             for definition in wanted
@@ -169,9 +168,8 @@ class Rebuilds:
         return _same(built.definition, wanted)
 
     def build(self, wanted: Sequence[Definition], kept: Collection[str] = ()) -> None:
-        """Have each catch up with the log, and have all be there for those that are `kept`; the
-        lock of the state is not held. Raises a StreamSQLError where that fails: nothing has been
-        changed then."""
+        """Lets each rebuild catch up with the log, and prepares the migration of those that are
+        `kept`; without the state's lock. A StreamSQLError leaves everything unchanged."""
         if not self._held:
             self._hold()
         for definition in wanted:
@@ -191,24 +189,24 @@ class Rebuilds:
             built.catch_up()
 
     def _hold(self) -> None:
-        """Wait for the change that is being built; one that is staged is not waited for."""
+        """Waits for a rebuild in progress, but not for a staged one."""
         deadline = time.monotonic() + BUILD_SECONDS
         while not self._state.rebuilding.acquire(timeout=_STAGED_SECONDS):
             if self._state.staged is not None:
                 raise UnsupportedError(
-                    "a change is staged, and one is built at a time",
-                    hint="`streamsql apply --promote` or `--discard` first.",
+                    "a change is staged; only one rebuild is possible at a time",
+                    hint="Use `streamsql apply --promote` or `--discard` first.",
                 )
             if time.monotonic() > deadline:
                 raise ExternalError(
-                    "another change is still being built, and one is built at a time",
+                    "another rebuild is in progress; only one is possible at a time",
                     retryable=True,
-                    hint="Nothing has been changed. Apply this one again once that has ended.",
+                    hint="Nothing has been changed. Retry when it has completed.",
                 )
         self._held = True
 
     def give_up(self, error: StateNotKeptError) -> None:
-        """Have a query be built anew that was to keep its state: it is to be planned again."""
+        """Falls back from a migration to a rebuild, which requires planning again."""
         self._not_kept[error.query_id] = str(error)
         self._built.pop(error.query_id).discard()
 
@@ -223,27 +221,27 @@ class Rebuilds:
 
     @contextmanager
     def switching(self, wanted: Sequence[Definition], generation: int) -> Iterator[None]:
-        """Between the two: the old queries have stopped, and the new ones are where they have; what
-        is logged meanwhile has them switch. Raises a StreamSQLError before that, or what tells of a
-        state that cannot be kept: see `give_up`."""
+        """Inside the block, the old queries have stopped and the new ones have reached their
+        position; a log entry then switches. Raises a StreamSQLError before that, or the error of a
+        state that cannot be migrated: see `give_up`."""
         ids = [definition.id for definition in wanted]
         for definition in wanted:
             folder = rebuilt(self._state.data.checkpoints / definition.id)
             self._state.launcher.make_ready(definition, folder)
         try:
-            # At once: who has stopped waits for all others.
+            # All at once: a stopped query waits for all others.
             with ThreadPoolExecutor(len(ids) or 1) as pool:
                 list(pool.map(self._stop, ids))
             for query_id in ids:
                 self._built[query_id].hand_over(generation)
             yield
         finally:
-            if self._built.keys() >= set(ids):  # Nothing was logged: the old ones go on.
+            if self._built.keys() >= set(ids):  # Nothing was logged: the old queries resume.
                 self._resume(ids)
         self._resume(ids)
 
     def logged(self, wanted: Sequence[Definition]) -> None:
-        """The entry is there: from now on the new checkpoints are those of their queries."""
+        """The entry is logged: the new checkpoints are valid from now on."""
         for definition in wanted:
             del self._built[definition.id]
 
@@ -266,8 +264,8 @@ class Rebuilds:
 
 
 def await_settled(state: EngineState, switched: Sequence[Definition]) -> list[Warning]:
-    """Wait until the tables of queries that have switched are up to date; what is said of those
-    that take longer, or wait for Kafka."""
+    """Waits until the tables of switched queries are up to date; returns warnings about those that
+    take longer, or wait for Kafka."""
     deadline = time.monotonic() + SETTLE_SECONDS
     late = []
     for query in switched:
@@ -282,7 +280,7 @@ def await_settled(state: EngineState, switched: Sequence[Definition]) -> list[Wa
 
 
 def _is_settled(checkpoint: Place, generation: int) -> bool:
-    """As far as is known: a store may be away for a moment."""
+    """As far as known: a store may be unavailable temporarily."""
     with suppress(ExternalError):
         return is_settled(checkpoint, generation)
     return False

@@ -1,4 +1,4 @@
-"""What a query that is built anew reads again, and what the log has no more of it."""
+"""The input of a rebuild, and the part of it that retention has deleted."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ if TYPE_CHECKING:
     from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 
 Begins = Callable[[str], Mapping[int, int]]
-"""Of a topic, the first offset of each partition."""
+"""First offset of each partition by topic."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Records that a query has read, or could have, and that are there no more."""
+    """Deleted records that a query has read, or could have read."""
 
     topic: str
     partition: int
     first: int
     begin: int
-    """The first offset that is there."""
+    """The first available offset."""
 
     def __str__(self) -> str:
         return f"{self.topic}, partition {self.partition}, offsets {self.first} to {self.begin - 1}"
 
 
 def wanted_offsets(query: Definition, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-    """Where the query began to read a topic."""
     given = (query.starting_offsets or {}).get(topic, {})
     return {partition: given.get(str(partition), 0) for partition in partitions}
 
 
 def lost_of(query: Definition, topic: str, begins: Mapping[int, int]) -> list[Lost]:
-    """What is gone of a topic that the query reads."""
+    """Deleted records of a topic that the query reads."""
     wanted = wanted_offsets(query, topic, begins)
     return [
         Lost(topic, partition, wanted[partition], begin)
@@ -48,20 +47,21 @@ def lost_of(query: Definition, topic: str, begins: Mapping[int, int]) -> list[Lo
 
 @dataclass(frozen=True)
 class Reading:
-    """What would be read again."""
+    """The input of a rebuild."""
 
     records: int
-    """About: those that compaction has taken out count."""
+    """Approximate: includes compacted records."""
     bytes: int | None
-    """By what the query's records have had so far; None where it has read none yet."""
+    """Estimated from the records the query has read; None if it has read none."""
     lost: tuple[Lost, ...]
     seconds: int | None = None
-    """By how fast the query, or one over the same topics, last caught up; None where none has."""
+    """Estimated from the last catch-up of the query or of another one over the same topics; None
+    without one."""
 
 
 def rate_of(query_id: str, topics: Iterable[str], known: Mapping[str, KnownQuery]) -> float | None:
-    """How many records a second a query reads that catches up: it, or the slowest of those that
-    read one of its topics."""
+    """Catch-up rate in records per second: the query's, or the lowest of the queries over one of
+    its topics."""
     wanted, own = set(topics), known.get(query_id)
     if own is not None and own.read_rate is not None:
         return own.read_rate
@@ -77,8 +77,8 @@ def reading_of(
     metrics: QueryMetrics | None,
     rate: float | None = None,
 ) -> Reading:
-    """Of a query that is built anew over these topics, from where it began; topics that are new to
-    it are taken as a whole. `rate` is of records a second, where one is known."""
+    """The input of a rebuild from the query's start offsets; added topics count as a whole. `rate`
+    is in records per second, if known."""
     records, lost = 0, []
     for topic in topics:
         first = begins(topic)

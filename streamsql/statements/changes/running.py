@@ -1,4 +1,4 @@
-"""What runs, as far as it can be told without an engine: a fold of a log, or a server's catalog."""
+"""The running pipeline, from a log or a server's catalog, without an engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streamsql.status import QueryInfo
 
 @dataclass(frozen=True)
 class RunningQuery:
-    """A query that runs: its text and its plan, None where that is planned no more."""
+    """A running query: its text, and its plan or None if it can no longer be planned."""
 
     sql: str
     plan: QueryPlan | None
@@ -31,7 +31,7 @@ class RunningQuery:
 
 @dataclass(frozen=True)
 class Done:
-    """What a statement of the log has done."""
+    """A statement of the log and its effects."""
 
     planned: Planned
     properties: Mapping[str, str]
@@ -39,22 +39,22 @@ class Done:
 
 @dataclass
 class Running:
-    """What is there."""
+    """The running pipeline."""
 
     catalog: Catalog = field(default_factory=Catalog)
     queries: dict[str, RunningQuery] = field(default_factory=dict)
     """By their ids."""
     properties: Mapping[str, str] = field(default_factory=dict)
     schemas: RememberedSchemas | None = None
-    """What a registry has said when the statements were run."""
+    """Registry lookups of the statements."""
     done: dict[str, Done] = field(default_factory=dict)
-    """By their texts: the statements that were run last."""
+    """The last executed statements, by text."""
     mode_known: bool = True
-    """Whether the plans are those that run, with the settings of then."""
+    """Whether the plans have the settings of the running queries."""
 
 
 def running_of_log(entries: Iterable[Entry]) -> Running:
-    """What a statement log comes to; InternalError for one that cannot be replayed."""
+    """From a statement log; InternalError if it cannot be replayed."""
     replay = Replay(Catalog())
     declare(replay.catalog)
     told: dict[str, Mapping[str, object] | None] = {}
@@ -69,7 +69,6 @@ def running_of_log(entries: Iterable[Entry]) -> Running:
 
 
 def running_of_replay(replay: Replay) -> Running:
-    """What a replay has come to."""
     queries = {
         query_id: RunningQuery(known.definition.sql, known.definition.plan)
         for query_id, known in replay.queries.items()
@@ -78,7 +77,7 @@ def running_of_replay(replay: Replay) -> Running:
 
 
 def running_of_server(catalog: Catalog, infos: Iterable[QueryInfo]) -> Running:
-    """The same of what a server tells: its queries are planned again from their texts."""
+    """From a server's catalog: its queries are planned again from their texts."""
     queries = {
         info.id: RunningQuery(info.sql, _planned(info, catalog))
         for info in infos

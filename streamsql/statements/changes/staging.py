@@ -1,5 +1,5 @@
-"""What is built anew to be looked at before it switches: beside what runs, until it is promoted or
-discarded. It is known to this process alone: the next start discards it."""
+"""Staged rebuilds: they run next to the old queries until they are promoted or discarded. Only this
+process knows them; the next start discards them."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from streamsql.session import Session
 from streamsql.statements.changes.apply import NOTHING, Files, apply_files, prepared
 from streamsql.statements.changes.rebuilding import Rebuilds
 
-_NONE = "nothing is staged"
-_NONE_HINT = "`streamsql apply --stage` builds what files change beside what runs."
+_NONE = "no change is staged"
+_NONE_HINT = "`streamsql apply --stage` builds the changes without switching to them."
 
 
 @dataclass(frozen=True)
 class StagedFiles:
-    """Files whose queries are built anew and follow the log, and have not switched."""
+    """Files whose queries have been rebuilt and follow the log, without having switched."""
 
     files: Files
     session: Session
-    """As whom they were read."""
+    """The session that read them."""
     statements: Sequence[Statement]
     rebuilds: Rebuilds
 
     def discard(self) -> None:
-        """Let nothing be left of it."""
+        """Drops the rebuild."""
         self.rebuilds.close()
 
 
 def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> list[Result]:
-    """Build what files change, and leave it beside what runs. UnsupportedError where none of it is
-    built anew; other StreamSQLErrors as those of `apply_files`."""
+    """Builds the changes of files without switching. UnsupportedError if no query needs a rebuild;
+    otherwise the errors of `apply_files`."""
     state = context.state
     with ExitStack() as stack:
         rebuilds = stack.enter_context(Rebuilds(state, from_what_is_left=from_what_is_left))
@@ -47,8 +47,8 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
         anew = [query for query in work.anew if query.id not in work.kept]
         if not anew:
             raise UnsupportedError(
-                "none of the queries is built anew, so there is nothing to be looked at before",
-                hint="`streamsql apply` without --stage has them go on where they stop.",
+                "no query needs a rebuild, so there is nothing to stage",
+                hint="Use `streamsql apply` without --stage.",
             )
         rebuilds.build(anew)
         state.staged = StagedFiles(files, context.session, work.statements, rebuilds)
@@ -57,14 +57,14 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
 
 
 def promote(context: Context) -> list[Result]:
-    """Have what is staged be what runs: what was done. CatalogError where nothing is staged; what
-    is stays where anything else is raised."""
+    """Switches to the staged change; returns the messages. CatalogError if nothing is staged; after
+    any other error the change stays staged."""
     staged = _taken(context)
     session = replace(staged.session, role=context.session.role)
     try:
         done = apply_files(staged.files, replace(context, session=session), staged.rebuilds)
     except BaseException:
-        # A bug and Ctrl-C too: otherwise nothing could release the lock on rebuilds any more.
+        # Also on a bug or Ctrl-C: otherwise nothing releases the lock for rebuilds.
         context.state.staged = staged
         raise
     staged.discard()
@@ -72,9 +72,9 @@ def promote(context: Context) -> list[Result]:
 
 
 def discard(context: Context) -> list[Result]:
-    """Give up what is staged. CatalogError where nothing is."""
+    """Drops the staged change; CatalogError if nothing is staged."""
     _taken(context).discard()
-    return [Message("What was staged is discarded.")]
+    return [Message("The staged change was discarded.")]
 
 
 def _taken(context: Context) -> StagedFiles:
@@ -90,5 +90,5 @@ def _taken(context: Context) -> StagedFiles:
 
 
 def _told(name: str, topic: str | None) -> Message:
-    where = f": its rows so far are in the topic {topic}" if topic else ""
-    return Message(f"{name} is built anew beside what runs{where}")
+    where = f": its rows are in the topic {topic}" if topic else ""
+    return Message(f"{name} is staged{where}")

@@ -1,4 +1,4 @@
-"""The statements that make what is there what is to be there, and what cannot be done."""
+"""The statements of an apply, and the changes that are not supported."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from streamsql.types import SQLType
 
 @dataclass(frozen=True)
 class Step:
-    """One statement, and the thing that it is for."""
+    """A statement and its object."""
 
     item: Item
     statement: Statement
     properties: Mapping[str, str]
     rebuilds: bool = False
-    """Whether its query goes on from another checkpoint than the one that it has."""
+    """Whether its query gets a new checkpoint."""
     replaces: str | None = None
-    """The id of the query whose place an INSERT INTO .. SELECT takes."""
+    """The id of the query that an INSERT INTO .. SELECT replaces."""
 
     @property
     def keeps(self) -> bool:
-        """Whether that is made of the state that is there, and not of the log."""
+        """Whether the new checkpoint is migrated rather than rebuilt."""
         return self.rebuilds and self.item.keeps
 
 
 def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str]) -> list[Step]:
-    """In the order in which they can be run: what is made or changed, then what is dropped.
-    UnsupportedError for a change that cannot be carried out, before anything is."""
+    """In executable order: creations and changes, then drops. Raises UnsupportedError for an
+    unsupported change."""
     made = []
     for item in items:
         if item.action is Action.CREATE:
@@ -50,7 +50,7 @@ def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str
 
 
 def check_steps(items: Sequence[Item]) -> None:
-    """The UnsupportedError of the first change that nothing carries out yet."""
+    """Raises the UnsupportedError of the first unsupported change."""
     for item in items:
         if item.action is Action.CHANGE:
             _check(item)
@@ -84,7 +84,7 @@ def _replacing(statement: Statement) -> Statement:
 
 
 def _check(item: Item) -> None:
-    """UnsupportedError for what nothing carries out yet."""
+    """Raises UnsupportedError for an unsupported change."""
     change = item.change
     if change.change > ChangeClass.IN_PLACE and not item.rebuilds:
         first = change.decisive[0]
@@ -93,8 +93,8 @@ def _check(item: Item) -> None:
             f"cannot apply the change of {item.kind} {item.name}, of class {change.change.value} "
             f"({change.change.meaning}): {first.clause}: {first.text}",
             detail="\n".join(_details(item)),
-            hint="Nothing has been changed. What else there is to do is applied without it; "
-            f"this takes a {way} first: its query then begins anew.",
+            hint="Nothing has been changed. Other changes can be applied separately; "
+            f"this one requires a {way} first, after which its query starts from scratch.",
         )
 
 
@@ -102,11 +102,11 @@ def _details(item: Item) -> Iterator[str]:
     for part in item.change.decisive:
         yield f"{part.clause}: {part.text}; {part.effect}."
     if item.change.change is not ChangeClass.REFUSED and item.obstacle:
-        yield f"It cannot be built anew from the log: {item.obstacle}."
+        yield f"It cannot be rebuilt from the log: {item.obstacle}."
 
 
 def _only_altered(item: Item) -> bool:
-    """Whether a definition goes on after its CREATE, with what that one does not say."""
+    """Whether a definition consists of a CREATE that already holds and further ALTERs."""
     altered = any(isinstance(d.statement, nodes.AlterSource) for d in item.definitions)
     comments = all(d.clause == "COMMENT" for d in item.change.differences)
     return altered or (comments and item.thing[0] == "source")
@@ -119,7 +119,7 @@ def _columns(item: Item, there: Catalog) -> Iterator[tuple[str, SQLType]]:
 
 
 def _left(statement: Statement, columns: dict[str, SQLType], there: Catalog) -> Statement | None:
-    """What of a definition does not hold yet; of ALTER `columns` become what it leaves."""
+    """The part of a definition that does not hold yet; ALTERs are applied to `columns`."""
     match statement:
         case nodes.AlterSource():
             left = tuple(a for a in statement.alterations if _alter(a, columns))
@@ -130,7 +130,7 @@ def _left(statement: Statement, columns: dict[str, SQLType], there: Catalog) -> 
 
 
 def _alter(alteration: nodes.Alteration, columns: dict[str, SQLType]) -> bool:
-    """Whether it changes anything."""
+    """Returns whether it changes anything."""
     before = dict(columns)
     match alteration:
         case nodes.DropColumn():

@@ -1,4 +1,4 @@
-"""What is said of a change that was carried out."""
+"""Messages about applied changes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from streamsql.statements.changes.difference import Action, Item
 
 
 def told_of(items: Sequence[Item], has_kept: Callable[[str | None], bool]) -> list[Result]:
-    """A message for each thing of which something was done; `has_kept` tells of a query's id
-    whether its state was rewritten, where that was planned."""
+    """A message per changed object; `has_kept` tells whether a planned migration of a query's state
+    succeeded."""
     done = (item for item in items if item.action not in (Action.NONE, Action.KEEP))
     return [_told(item, has_kept(item.query_id)) for item in done]
 

@@ -1,4 +1,4 @@
-"""What the last set of statements that was applied has found: files that say so take it back."""
+"""Undo of the last applied set, as files with the previous definitions."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
 from streamsql.statements.files.lines import SESSION
 
-NAME = "what was there before"
-"""What errors call the text."""
+NAME = "previous definitions"
+"""Name of the text in errors."""
 
 
 def before_last_apply(entries: Sequence[Entry]) -> NamedText:
-    """All that there was before it, as statements; what is not in them is what it has made.
-
-    CatalogError where nothing was ever applied; UnsupportedError where other definitions have come
-    since, which would be taken back with it.
-    """
+    """The definitions before the set; objects that are not among them were created by it.
+    CatalogError if nothing was applied; UnsupportedError if other definitions followed."""
     sets = [number for number, entry in enumerate(entries) if entry.parts]
     if not sets:
-        raise CatalogError("nothing has been applied: there is nothing to take back")
+        raise CatalogError("no changes have been applied, so there is nothing to undo")
     for entry in entries[sets[-1] + 1 :]:
         if _defines(entry):
             raise UnsupportedError(
-                f"the last apply cannot be taken back: since then came {entry.sql}",
-                hint="Apply the files as they were before it.",
+                "the last apply cannot be undone: a later statement changed the catalog: "
+                f"{entry.sql}",
+                hint="Apply the previous version of the files instead.",
             )
     return NamedText(NAME, catalog_script(entries[: sets[-1]]))
 

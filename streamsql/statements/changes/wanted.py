@@ -1,8 +1,6 @@
-"""What files say is to be there: their definitions, planned on an empty catalog.
-
-A file says what is to be, not what is to be done: rows, queries for people and what ends things
-are passed over. A definition may stand before what it reads, in whatever file.
-"""
+"""The definitions of files, planned on an empty catalog. Files are declarative: rows, transient
+queries and statements that end objects are ignored. Definitions may precede their sources, in any
+file."""
 
 from __future__ import annotations
 
@@ -34,35 +32,35 @@ _PASSED_OVER = (nodes.InsertValues, nodes.ControlQuery)
 
 @dataclass(frozen=True)
 class Definition:
-    """One statement of the files, with the properties that it is to be run with."""
+    """A statement of the files with its properties."""
 
     line: Line
     properties: Mapping[str, str]
     planned: Planned
     number: int
-    """Its place in the order in which all of them can be run."""
+    """Position in executable order."""
 
     @property
     def statement(self) -> Statement:
-        """Without the text around it."""
+        """The statement without surrounding text."""
         return self.line.statement
 
 
 @dataclass
 class Wanted:
-    """What the files come to."""
+    """The definitions of the files."""
 
     catalog: Catalog = field(default_factory=Catalog)
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=dict)
-    """By the kind and name of a stream or table, view, type or function, or of an INSERT query."""
+    """By kind and name of a stream or table, view, type or function, or of an INSERT query."""
     queries: dict[str, Definition] = field(default_factory=dict)
-    """By their ids as these files alone would give them."""
+    """By the ids that these files alone produce."""
     errors: list[StreamSQLError] = field(default_factory=list)
     taken: frozenset[Thing] = frozenset()
-    """What is in the catalog as it runs: the files are a part, and say nothing of it."""
+    """Objects of the running catalog that partial files do not define."""
 
     def has(self, thing: Thing) -> bool:
-        """Whether the files say that it is to be."""
+        """Whether the files define the object."""
         kind, name = thing
         return name in self.catalog.things(kind) and thing not in self.taken
 
@@ -75,13 +73,13 @@ def read_wanted(
     *,
     partial: bool = False,
 ) -> Wanted:
-    """Plan all definitions of the files; ParseError for a statement that is none, ForbiddenError
-    for one that the session's role may not even have read. What was run as it stands there, over
-    the same, is not planned again. With `partial` the files are a part of a whole: what they
-    read and do not define is what runs. The session is not changed."""
+    """Plans all definitions of the files; ParseError for an invalid statement, ForbiddenError for
+    one that the session's role cannot read. Statements that ran unchanged are not planned again.
+    With `partial`, objects that the files read but do not define are taken from the running
+    pipeline. Does not change the session."""
     lines = []
     for text in texts:
-        # What a file SETs and DEFINEs holds in that file.
+        # SET and DEFINE apply to their own file.
         own = replace(
             session, properties=dict(session.properties), variables=dict(session.variables)
         )
@@ -117,7 +115,7 @@ class _Planner:
                 self._defines.setdefault(name, number)
 
     def take_what_runs(self) -> None:
-        """Begin with all that runs, but for what the lines define themselves."""
+        """Starts with all running objects except those that the lines define."""
         catalog = self._running.catalog.copy()
         for line in self._lines:
             kind, name = line.statement.creates, _name(line.statement)
@@ -136,7 +134,7 @@ class _Planner:
         )
 
     def plan(self, number: int) -> None:
-        """Plan a line, after those that make what it reads."""
+        """Plans a line after the lines it depends on."""
         if number in self._done:
             return
         self._done.add(number)
@@ -159,8 +157,8 @@ class _Planner:
     def _plan(self, line: Line) -> None:
         if isinstance(line.statement, nodes.AlterQuery):
             raise UnsupportedError(
-                "ALTER QUERY does not say what is to be, but what is to be done",
-                hint="SET the property before the statement of the query.",
+                "ALTER QUERY is imperative and cannot be used in pipeline files",
+                hint="Use SET before the statement of the query instead.",
             )
         given = {**self._properties, **line.settings}
         properties = {name: value for name, value in given.items() if value is not None}
@@ -182,8 +180,8 @@ class _Planner:
                 self.wanted.definitions[("query", name)] = [definition]
 
     def _with_its_topic(self, planned: Planned, statement: Statement) -> Planned:
-        """What a query makes, with the partitions that it has: those of what is read may be more
-        by now, and would be those of a topic that is to be made."""
+        """A query's result with its current number of partitions: the sources may have more by
+        now."""
         if not (isinstance(planned, QueryStatementPlan) and planned.creates_sink and planned.sink):
             return planned
         there = self._running.catalog.sources.get(planned.sink.name)
@@ -192,18 +190,19 @@ class _Planner:
         return replace(planned, sink=as_known(planned.sink, there, statement))
 
     def _check_defined(self, statement: Statement) -> None:
-        """UnsupportedError for ALTER, COMMENT and DROP of what is taken as it runs."""
+        """Raises UnsupportedError for ALTER, COMMENT and DROP of an object of the running
+        pipeline."""
         name = _name(statement)
         taken = any((kind, name) in self.wanted.taken for kind in ("source", "view", "type"))
         if statement.creates is None and taken:
             raise UnsupportedError(
-                f"{name} is not defined in these files, which are a part",
-                hint=f"Its CREATE before it says what {name} is to be.",
+                f"{name} is not defined in these partial files",
+                hint=f"Add the CREATE statement of {name}.",
                 span=statement.span,
             )
 
     def _known(self, statement: Statement, properties: Mapping[str, str]) -> Planned | None:
-        """What the same statement has done, where that is there, and over what is there."""
+        """The effects of the same statement, if it ran over the same sources."""
         if not isinstance(statement, nodes.CreateSource | nodes.CreateAsSelect):
             return None
         running, wanted = self._running.catalog, self.wanted.catalog
@@ -211,7 +210,7 @@ class _Planner:
         if done is None or done.properties != properties or running.views or running.types:
             return None
         if running.functions or wanted.views or wanted.types or wanted.functions:
-            return None  # what these stand for may have changed
+            return None  # their definitions may have changed
         reads: tuple[str, ...] = ()
         match done.planned:
             case SourcePlan(source=made):
@@ -230,8 +229,8 @@ def _name(statement: Statement) -> str:
 
 
 def _declared(statement: Statement) -> Statement | None:
-    """The statement as one that says what is to be; None for what says nothing of that."""
+    """The declarative form of the statement; None if it has none."""
     if not statement.effect.logged or isinstance(statement, (*SESSION, *_PASSED_OVER)):
         return None
-    # On an empty catalog there is nothing to drop, where the files themselves made nothing.
+    # On an empty catalog there is nothing to drop, unless the files created it.
     return replace(statement, if_exists=True) if hasattr(statement, "if_exists") else statement  # type: ignore[call-arg]

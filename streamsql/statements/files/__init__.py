@@ -1,1 +1,1 @@
-"""Files of statements that are run as a whole, and again."""
+"""Repeatable execution of statement files."""

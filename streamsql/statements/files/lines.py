@@ -1,4 +1,4 @@
-"""The statements of files that are run as a whole, read before any of them runs."""
+"""The statements of files, read before any of them runs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SESSION = (
 
 @dataclass(frozen=True)
 class Line:
-    """A statement, and where it stands."""
+    """A statement and its position."""
 
     statement: Statement
     script: NamedText
     settings: Mapping[str, str | None] = field(default_factory=dict)
-    """What the statements before it SET, and None for what they UNSET."""
+    """Preceding SETs; None for UNSET."""
 
     def located(self, error: StreamSQLError) -> StreamSQLError:
-        """An error of this statement, with its place: its first word, if no other is known."""
+        """An error with the position of this statement, or of its first word."""
         span = self.statement.span
         if error.span is None and span is not None:
             word = self.statement.text.split(maxsplit=1)[0]
@@ -43,10 +43,10 @@ class Line:
 def read_lines(
     scripts: Sequence[NamedText], session: Session, *, definitions_only: bool = False
 ) -> list[Line]:
-    """All statements in order, with those of RUN SCRIPT in its place; `session` is what they would
-    leave of it. The StreamSQLError of the first that is none, that has no place there where only
-    definitions may stand, or that the session may not have read: a file of the server, a setting
-    that is for others."""
+    """All statements in order, with those of RUN SCRIPT in its place; `session` is the resulting
+    session. Raises the StreamSQLError of the first statement that is invalid, not allowed in a
+    definitions file, or not permitted for the session: a file of the server, a restricted
+    setting."""
     settings: dict[str, str | None] = {}
     reader = _Reader(session, settings, definitions_only)
     return [line for script in scripts for line in reader.lines(script, ())]
@@ -86,12 +86,11 @@ class _Reader:
             statement.effect.logged or isinstance(statement, SESSION)
         ):
             raise UnsupportedError(
-                "a queries file holds definitions and queries only",
-                detail="It is read at every start of the server.",
+                "a queries file contains definitions and queries only",
+                detail="The server reads it at every start.",
             )
 
     def _effect(self, statement: Statement) -> None:
-        """What a statement does to the session."""
         if _foreign(statement):
             return
         match statement:
@@ -109,7 +108,7 @@ class _Reader:
 
 
 def _foreign(statement: Statement) -> str | None:
-    """The name that SET or UNSET gives, where it has no effect here but a notice."""
+    """The name of a SET or UNSET without effect other than a notice."""
     match statement:
         case nodes.SetProperty(name=name) | nodes.UnsetProperty(name=name):
             return name.lower() if foreign_notice(name) else None
@@ -117,7 +116,6 @@ def _foreign(statement: Statement) -> str | None:
 
 
 def setting(statement: Statement) -> tuple[str, str]:
-    """Of SET, UNSET, DEFINE or UNDEFINE: what it is about."""
     if name := _foreign(statement):
         return "foreign property", name
     match statement:
@@ -125,12 +123,11 @@ def setting(statement: Statement) -> tuple[str, str]:
             return "property", resolve(statement.name).name
         case nodes.DefineVariable() | nodes.UndefineVariable():
             return "variable", statement.name.upper()
-    raise TypeError(f"not about the session: {statement}")
+    raise TypeError(f"does not concern the session: {statement}")
 
 
 def changes(statement: Statement, session: Session) -> bool:
-    """Whether SET, UNSET, DEFINE or UNDEFINE would change anything in a session, or gives a
-    notice."""
+    """Whether SET, UNSET, DEFINE or UNDEFINE would change the session or give a notice."""
     if _foreign(statement):
         return True
     match statement:

@@ -1,8 +1,8 @@
-"""What is left to run of a file that may have been run before, wholly or in part.
+"""The remaining statements of a file that may have been run before, completely or partially.
 
-A file says what is to be there: a statement that has been run, by whomever, is passed over, and
-what stands in the file otherwise than it is there is an error, before anything is run. So a file
-can be run again after a crash, and after statements were added to it. Rows are written once.
+A statement that has been run, by any file or user, is skipped; a statement that differs from the
+existing object is an error before anything runs. A file can therefore be repeated after a crash,
+and after statements were added. Rows are written once.
 """
 
 from __future__ import annotations
@@ -30,39 +30,40 @@ if TYPE_CHECKING:
     from streamsql.log.entries import StatementLog
     from streamsql.runtime.state import EngineState
 
-_REPLACE = "To change it write CREATE OR REPLACE, or DROP it first and it begins anew."
+_REPLACE = "To change it, use CREATE OR REPLACE, or DROP it first to start from scratch."
 _HOW = {
-    "type": "To change it DROP it first: what was made with it stays as it is.",
-    "query": "To change it TERMINATE it first: it begins anew.",
+    "type": "To change it, DROP it first; existing users keep the old definition.",
+    "query": "To change it, TERMINATE it first to start from scratch.",
 }
-"""How a thing is changed, by its kind."""
+"""How to change an object of each kind."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of a file."""
+    """The remaining statements of a file."""
 
     lines: Sequence[Line]
     """All of it."""
     passed: frozenset[int]
-    """The places in it of what has been run."""
+    """Positions of skipped statements."""
     inserts: Sequence[Definition] = ()
-    """INSERT queries that are there, and of which the file says nothing."""
+    """Existing INSERT queries that are not in the file."""
 
     @property
     def remark(self) -> str | None:
-        """What is said of the statements that are passed over."""
+        """Message about skipped statements."""
         passed = [self.lines[number].statement for number in self.passed]
         if not passed:
             return None
         rows = sum(isinstance(statement, nodes.InsertValues) for statement in passed)
         count = "1 statement has" if len(passed) == 1 else f"{len(passed)} statements have"
-        written = f", {rows} of them to INSERT rows, which are not written again" if rows else ""
-        return f"{count} been run before{written}."
+        written = f", {rows} of them INSERTs of rows, which are not written again" if rows else ""
+        return f"{count} already been run{written}."
 
     def to_run(self, session: Session) -> Iterator[Line]:
-        """The rest, each once the one before has been run in this session. Of what the file says of
-        the session only that which changes it, when something is to be run in it."""
+        """The remaining statements, each yielded after the previous one has run in this session.
+        Session settings are included only if they change the session and another statement
+        follows."""
         pending: dict[tuple[str, str], Line] = {}
         for number, line in enumerate(self.lines):
             statement = line.statement
@@ -91,8 +92,9 @@ def left_in(
     *,
     whole: bool = False,
 ) -> Left:
-    """What is left of files for an engine; the StreamSQLError of a statement that cannot be run,
-    or that says otherwise than what is there. `variables` go before those of its session."""
+    """The remaining statements of files for an engine; the StreamSQLError of a statement that
+    cannot run, or that differs from the existing object. `variables` override those of its
+    session."""
     given = {name.upper(): value for name, value in variables.items()}
     session = Session(dict(state.session.properties), {**state.session.variables, **given})
     lines = read_lines(texts, session, definitions_only=whole)
@@ -102,7 +104,7 @@ def left_in(
 
 
 def _history(state: EngineState, log: StatementLog) -> History:
-    """What the log says now. Of a start that is known: folding a long log twice would take long."""
+    """The current history, cached at startup: folding a long log takes time."""
     known, state.history = state.history, None
     entries = list(log.entries)
     if known is not None and known.length == len(entries):
@@ -111,11 +113,9 @@ def _history(state: EngineState, log: StatementLog) -> History:
 
 
 def left_of(lines: Sequence[Line], history: History, *, whole: bool = False) -> Left:
-    """What is left of the lines of a file (of several files: one after the other).
-
-    CatalogError, with its place, for a statement that says otherwise than what is there. `whole`:
-    also where something is there of which the file says nothing.
-    """
+    """The remaining lines of a file (several files are concatenated). CatalogError with position
+    for a statement that differs from the existing object. `whole`: also for an existing object that
+    is not in the file."""
     mine: dict[Thing, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
         for thing in history.concerns(line.statement):
@@ -133,7 +133,7 @@ def left_of(lines: Sequence[Line], history: History, *, whole: bool = False) -> 
 def _left(
     thing: Thing, numbers: Sequence[int], lines: Sequence[Line], history: History
 ) -> Sequence[int]:
-    """Of the lines that concern a thing, those that are to be run."""
+    """The lines of an object that must run."""
     done = history.events.get(thing, [])
     count = _matched([lines[n] for n in numbers], [event.text for event in done])
     if count:
@@ -150,8 +150,7 @@ def _left(
 
 
 def _matched(mine: Sequence[Line], done: Sequence[str]) -> int:
-    """How many of a thing's lines are what happened to it last; those that may have had nothing to
-    do need not be among it."""
+    """How many lines of an object are its last events; lines without effect may be missing."""
     for count in range(len(mine), 0, -1):
         place = len(done)
         for line in reversed(mine[:count]):
@@ -168,8 +167,7 @@ def _matched(mine: Sequence[Line], done: Sequence[str]) -> int:
 def _over(
     thing: Thing, numbers: Sequence[int], same: int, lines: Sequence[Line], living: Sequence[Event]
 ) -> Sequence[int]:
-    """What is to be run where a thing is there in another form than the lines give it; `same` of
-    them are as they were."""
+    """What to run for an object whose definition differs; the first `same` lines are unchanged."""
     for place in range(same, len(numbers)):
         line = lines[numbers[place]]
         if line.statement.creates is None or _replaces(line):
@@ -201,16 +199,16 @@ def _name(thing: Thing) -> str:
 
 
 def _differs(thing: Thing, line: Line, living: Sequence[Event], same: int) -> StreamSQLError:
-    """The error for a line whose thing is there in another form."""
+    """The error for an object with another definition."""
     now = to_sql(line.statement) + ";"
     if same and canonical(line.statement) == living[same - 1].text:
-        message = f"{_name(thing)} has been changed since this statement was run"
+        message = f"{_name(thing)} has changed since this statement was run"
         detail = f"By: {_statements(living[same:])}"
-        hint = "Write that into the file too, or DROP it, and the file makes it anew."
+        hint = "Add the change to the file, or DROP the object so that the file creates it again."
     else:
-        message = f"{_name(thing)} is there, made by another statement than this"
-        detail = f"It was made by: {_statements(living)}\nThe file says:  {now}"
-        hint = f"{_HOW.get(thing[0], _REPLACE)} Or have the file say again what is there."
+        message = f"{_name(thing)} exists with another definition"
+        detail = f"Created by:     {_statements(living)}\nThe file has:   {now}"
+        hint = f"{_HOW.get(thing[0], _REPLACE)} Or restore the statement in the file."
     return line.located(CatalogError(message, detail=detail, hint=hint))
 
 
@@ -219,7 +217,7 @@ def _statements(events: Sequence[Event]) -> str:
 
 
 def _check_settings(numbers: Sequence[int], lines: Sequence[Line], done: Sequence[Event]) -> None:
-    """CatalogError where a statement was run with other properties than the file now SETs."""
+    """Raises CatalogError if a statement ran with other properties than the file SETs."""
     entries = {event.text: event.entry for event in done}
     for number in numbers:
         line = lines[number]
@@ -232,10 +230,12 @@ def _check_settings(numbers: Sequence[int], lines: Sequence[Line], done: Sequenc
                 continue
             raise line.located(
                 CatalogError(
-                    f"this statement was run with another '{name}' than the file sets before it",
-                    detail=f"It was: {_shown(name, was)}\nThe file says: {_shown(name, value)}",
-                    hint="A property does not change what is there. Set it as it was, or after "
-                    "this; or DROP what this has made, and the file makes it anew.",
+                    f"this statement was run with another value of '{name}' than the file sets",
+                    detail=f"It ran with:    {_shown(name, was)}\nThe file sets:  "
+                    f"{_shown(name, value)}",
+                    hint="A property does not affect existing objects. Restore its value, or set "
+                    "it after "
+                    "this statement; or DROP the object so that the file creates it again.",
                 )
             )
 
@@ -248,18 +248,19 @@ def _check_whole(mine: dict[Thing, list[int]], history: History) -> None:
     for thing in history.born:
         if thing not in mine:
             raise CatalogError(
-                f"{_name(thing)} is there, but not in the file",
-                detail=f"It was made by: {_statements(history.living(thing))}",
-                hint="A file that is all of a server's statements says of what it does not want "
-                "any more that it is to go: add a DROP .. IF EXISTS, or a TERMINATE.",
+                f"{_name(thing)} exists, but is not in the file",
+                detail=f"Created by: {_statements(history.living(thing))}",
+                hint="A queries file defines the whole catalog. Add a DROP .. IF EXISTS or a "
+                "TERMINATE for "
+                "objects that are no longer needed.",
             )
 
 
-# -- before anything is run ----------------------------------------------------------------------
+# -- before anything runs ------------------------------------------------------------------------
 
 
 class _Asked:
-    """A view of the schema registry that knows whether something was missing there."""
+    """Records whether a schema was missing in the registry."""
 
     def __init__(self, schemas: SchemaLookup) -> None:
         self._schemas = schemas
@@ -272,8 +273,8 @@ class _Asked:
 
 
 def check_runs(left: Left, catalog: Catalog, session: Session, schemas: SchemaLookup) -> None:
-    """Plan what is left against what is there: the StreamSQLError, with its place, of the first
-    statement that could not be run. Kafka is not asked."""
+    """Plans the remaining statements: the StreamSQLError, with position, of the first one that
+    cannot run. Does not access Kafka."""
     catalog = catalog.copy()
     asked = _Asked(schemas)
     for number, line in enumerate(left.lines):
@@ -287,22 +288,22 @@ def check_runs(left: Left, catalog: Catalog, session: Session, schemas: SchemaLo
                 _check_insert(line.statement, planned, left)
         except StreamSQLError as error:
             if asked.missed:
-                # A statement before this one may be what registers the schema.
+                # A preceding statement may register the schema.
                 return
             raise line.located(error) from error.__cause__
         apply(planned, catalog)
 
 
 def _check_insert(statement: nodes.InsertInto, planned: Planned, left: Left) -> None:
-    """An INSERT INTO .. SELECT that was changed would run beside the one it was, unnoticed."""
+    """A changed INSERT INTO .. SELECT would silently run in addition to the old one."""
     assert isinstance(planned, QueryStatementPlan) and planned.sink is not None
     for definition in left.inserts:
         if statement.properties or definition.sink != planned.sink.name:
             continue
         if definition.plan.reads == planned.query.reads:
             raise CatalogError(
-                f"a query of another statement inserts into {definition.sink} from there already",
-                detail=f"It was made by: {definition.sql}\nThe file says:  {to_sql(statement)};",
-                hint=f"If this is to take its place, TERMINATE {definition.id}; before it. If both "
-                "are to run, give this one a name: INSERT INTO .. WITH (QUERY_ID = '..').",
+                f"another query already inserts into {definition.sink} from the same source",
+                detail=f"Created by:   {definition.sql}\nThe file has: {to_sql(statement)};",
+                hint=f"To replace it, use TERMINATE {definition.id}; first. To run both, name this "
+                "one: INSERT INTO .. WITH (QUERY_ID = '..').",
             )

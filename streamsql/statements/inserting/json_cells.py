@@ -1,7 +1,5 @@
-"""JSON values as the cells of a row that is inserted: a value must be of its column's type, but
-for what JSON has no type for (dates, times, BYTES and a DOUBLE that is no number are text, a
-DECIMAL may be).
-"""
+"""Converts JSON values to cells of an inserted row. A value must have its column's type, except for
+types that JSON lacks: dates, times, BYTES and special DOUBLEs are text, DECIMALs may be text."""
 
 from __future__ import annotations
 
@@ -40,17 +38,15 @@ _JAVA = {
     list: "io.vertx.core.json.JsonArray",
     dict: "io.vertx.core.json.JsonObject",
 }
-"""What ksqlDB calls the types of JSON values in messages."""
+"""ksqlDB's names of JSON types in messages."""
 _HALF = re.compile("[\ud800-\udfff]")
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 _NAMES = {bool: "a boolean", str: "text", list: "an array", dict: "an object"}
 
 
 def cell(value: Any, t: SQLType) -> Any:
-    """The cell of a JSON value, of which numbers with a point are Decimals; None for null.
-
-    TypeMismatchError where it does not fit the type.
-    """
+    """The cell of a JSON value, with decimal numbers as Decimals; None for null. TypeMismatchError
+    if it does not fit the type."""
     if value is None:
         return None
     if is_array(t) and isinstance(value, list):
@@ -70,12 +66,12 @@ def cell(value: Any, t: SQLType) -> Any:
 
 
 def named(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Members by name: in upper case, or between the backticks that make letter case count."""
+    """Members by name: in upper case, or case-sensitive between backticks."""
     return {name if name[:1] == "`" else name.upper(): value for name, value in given.items()}
 
 
 def _key(text: str, t: SQLType) -> Any:
-    """A key of a map, which JSON names by a text whatever its type is."""
+    """A map key, which is text in JSON regardless of its type."""
     return cell(text, t) if t == STRING else _coerced(text, t)
 
 
@@ -106,7 +102,7 @@ def _other(value: Any, t: SQLType) -> Any:
     if is_array(t) or is_map(t) or is_struct(t):
         return None
     if t == STRING:
-        # JSON can name half of a pair of surrogates, which is no text that UTF-8 has.
+        # JSON allows unpaired surrogates, which UTF-8 cannot encode.
         return None if _HALF.search(value) else value
     return _coerced(value, t)
 
@@ -121,7 +117,7 @@ def _coerced(text: str, t: SQLType) -> Any:
 
 
 def _detail(error: Exception) -> str | None:
-    # Only our own messages are sentences; Python's are for programmers.
+    # Python's own messages are not shown to users.
     text = str(error)
     return f"{text}." if "digits" in text or "precision" in text else None
 

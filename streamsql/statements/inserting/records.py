@@ -1,4 +1,4 @@
-"""Writes the records of INSERT: by the light client, or by Java's where only that one can."""
+"""Writes the records of INSERT with the Python client, or Java's if necessary."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from streamsql.kafka.records import NewRecord
 
 
 def insert_records(services: Services, topic: str, records: Sequence[NewRecord]) -> dict[int, int]:
-    """Write records and wait until Kafka has them; by partition, the offset after the last.
-
-    ExternalError where Kafka fails.
-    """
+    """Writes records and waits for Kafka's acknowledgement; returns the next offset by partition.
+    ExternalError if Kafka fails."""
     client = services.kafka.get()
     if all(record.timestamp != 0 for record in records):
         return client.insert(topic, records)

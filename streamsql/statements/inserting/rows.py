@@ -1,8 +1,5 @@
-"""Many rows into one stream or table, given as JSON objects: /inserts-stream and clients.
-
-Rules and messages are those of INSERT .. VALUES, whose plan is made once for the columns that rows
-have in common.
-"""
+"""Inserts of many rows as JSON objects: /inserts-stream and clients. Rules and messages are those
+of INSERT .. VALUES, planned once per set of columns."""
 
 from __future__ import annotations
 
@@ -28,27 +25,27 @@ from streamsql.types import BIGINT, quote
 from streamsql.values.records import can_encode, key_encoder, value_encoder
 
 Outcome = StreamSQLError | None
-"""What became of a row: None where Kafka has acknowledged it."""
+"""Result of a row: None if Kafka acknowledged it."""
 
 
 class RowInserts:
     """Inserts into one target, for one client at a time."""
 
     def __init__(self, target: str, context: Context) -> None:
-        """The target as SQL names it. Raises what INSERT VALUES would."""
+        """`name` is the target in SQL. Raises the errors of INSERT VALUES."""
         self._target = _name(target)
         self._context = context
         self._source: Source | None = None
-        """The target that the plans are for."""
+        """The target of the plans."""
         self._plans: dict[tuple[str, ...], InsertValuesPlan] = {}
         self._columns: dict[str, str] = {}
         self.token: str | None = None
-        """Stands for the records that the last `write` wrote."""
+        """Consistency token of the last `write`."""
         self._look()
 
     def _look(self) -> None:
-        """Plan for the target as it is now, unless that is known. Raises what INSERT VALUES would
-        where it was dropped, or takes no rows any more."""
+        """Plans for the current target, if it has changed. Raises the errors of INSERT VALUES if it
+        was dropped, or rejects rows."""
         source = self._context.state.catalog.sources.get(self._target)
         if source is not None and source is self._source:
             return
@@ -57,7 +54,7 @@ class RowInserts:
         self._columns = {
             form: name for name in (*names, ROWTIME.name) for form in (name.upper(), quote(name))
         }
-        # With all columns only the target itself can be wrong.
+        # With all columns, only the target itself can be invalid.
         of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
         try:
             self._plan(tuple(column.name for column in of_records))
@@ -67,11 +64,9 @@ class RowInserts:
         self._source = source
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """Write rows and wait until Kafka has them; what became of each, in their order.
-
-        ExternalError where Kafka or Spark fails: then nothing is known of any of them. CatalogError
-        where the target was dropped: none was written.
-        """
+        """Writes rows and waits for Kafka; returns the outcome of each, in order. After an
+        ExternalError the outcome of all rows is unknown. CatalogError if the target was dropped:
+        nothing was written."""
         self.token = None
         self._look()
         planned = [self._cells(row) for row in rows]
@@ -136,10 +131,10 @@ _Planned = tuple[InsertValuesPlan, dict[str, Any]]
 
 
 def _name(target: str) -> str:
-    """Folded to upper case, or as it stands between backticks."""
+    """Folded to upper case unless quoted by backticks."""
     statement = parse_one(f"INSERT INTO {target} VALUES (NULL)")
     if not isinstance(statement, InsertValues) or statement.columns:
-        raise ParseError(f"{target} is not the name of a stream or table")
+        raise ParseError(f"invalid name of a stream or table: {target}")
     return statement.target
 
 

@@ -1,7 +1,5 @@
-"""INSERT INTO .. VALUES: a record for each row, written at once.
-
-Constants are computed here; expressions that only Spark can compute are computed there, one row.
-"""
+"""INSERT INTO .. VALUES: one record per row. Constants are computed in Python; other expressions in
+Spark, one row."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 @handle.register
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
-    """Returns when Kafka has acknowledged the records: there is nothing to show, but a token."""
+    """Returns when Kafka has acknowledged the records; the result is a token."""
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
     services = context.state.services
@@ -42,8 +40,8 @@ def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]
 
 
 def note_row(statement: InsertValues, context: Context) -> None:
-    """Note in the statement log that a statement's row is written, so that who runs its file again
-    does not write it again."""
+    """Records in the statement log that a statement's row is written, so that its file can be
+    repeated."""
     with context.state.lock:
         context.commit(statement, None)
 
@@ -53,10 +51,8 @@ def record_of(
     spark: Callable[[], SparkSession],
     schemas: Schemas | None = None,
 ) -> NewRecord:
-    """The record to write; `spark` is asked for only where an expression or a format needs it.
-
-    UserError where a value cannot be computed.
-    """
+    """The record of a row; `spark` is used only if an expression or a format needs it. UserError if
+    a value cannot be computed."""
     try:
         return _record(planned, spark, schemas or Schemas())
     except UserError as error:

@@ -1,4 +1,4 @@
-"""What went wrong with single records, which are replayed, and with results, which are verified."""
+"""Replay of failed records, and verification of results."""
 
 from streamsql.statements.repair import errors, replay, verify
 

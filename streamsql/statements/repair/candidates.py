@@ -1,4 +1,4 @@
-"""Which of a query's failures are replayed: what the processing log has of them, and what not."""
+"""Selects the failures of a query to replay."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from streamsql.statements.repair.outcomes import Outcome, Outcomes, Places
 from streamsql.statements.repair.replayable import Inputs, left_no_row
 
 MOST = 100_000
-"""Records that one replay takes: what it knows of them is held in memory."""
+"""Maximum number of records per replay, which are held in memory."""
 
 
 @dataclass(frozen=True)
 class Chooser:
-    """What decides which failures of a query are replayed."""
+    """Criteria for replaying a failure."""
 
     statement: ReplayErrors
     definition: Definition
     inputs: Inputs
     reached: Positions
-    """How far the query has committed: what lies behind that it may read again by itself."""
+    """Committed positions: the query may still read later records itself."""
     takeovers: Sequence[Takeover]
-    """What it has read again since, by another statement."""
+    """Records that the query has read again with a later statement."""
 
     def choose(
         self, client: KafkaClient, matching: Places | None, outcomes: Outcomes
     ) -> dict[Place, Failure]:
-        """The records, each with its last failure; what is left out is noted as an outcome."""
+        """The records, each with its last failure; skipped ones are counted as outcomes."""
         replayed = Places()
         for entry in entries(client):
             if isinstance(entry, Replayed) and entry.query_id == self.definition.id:
@@ -86,7 +86,7 @@ class Chooser:
 
 
 def matching_places(statement: ReplayErrors, context: Context) -> Places | None:
-    """The places of the entries that the statement's WHERE is true for; None without one."""
+    """Positions of the entries that match the statement's WHERE; None without one."""
     if statement.where is None:
         return None
     select = parse_one(f"SELECT `TOPIC`, `PARTITION`, OFFSET FROM {STREAM};")

@@ -1,4 +1,4 @@
-"""Entries of the processing log: failures, as the JVM's ProcessingLog writes them, and replays."""
+"""Entries of the processing log: failures, in the form of the JVM's ProcessingLog, and replays."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from streamsql.kafka.client import KafkaClient
 _LOGGER = "processing."
 _REPLAY = "Replay"
 _REPLAYED = 6
-"""The type of an entry's message: the JVM's are below."""
+"""Message type of a replay entry; the JVM's types are below."""
 _TEXT = re.compile(r"""(?<!\w)(['"`]).*?\1(?!\w)""")
 _NUMBER = re.compile(r"(?<![\w.$])[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(?![\w.]*\w)")
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a record stands."""
+    """Position of a record."""
 
     topic: str
     partition: int
@@ -33,18 +33,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Failure:
-    """What a query could not do with a record."""
+    """Failure of a query for a record."""
 
     query_id: str
     step: str
-    """Which of its operators, as the log calls them: Source, Project, Sink .."""
+    """The operator, by its name in the log: Source, Project, Sink .."""
     kind: str
     """deserializationError, recordProcessingError .."""
     text: str
     time: int
-    """When, in ms."""
+    """In ms."""
     place: Place | None
-    """None where the record is not known."""
+    """None if the record is unknown."""
 
     @property
     def reason(self) -> str:
@@ -58,13 +58,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Replayed:
-    """That a record was put through a query again, and is done with."""
+    """A record that was replayed."""
 
     query_id: str
     place: Place
 
     def entry(self, time: int) -> bytes:
-        """What says so in the log."""
         place = self.place
         entry = {
             "logger": f"{_LOGGER}{self.query_id}.{_REPLAY}",
@@ -82,7 +81,7 @@ class Replayed:
 def entries(
     client: KafkaClient, topic: str = PROCESSING_LOG_TOPIC, start: int = 0
 ) -> Iterator[Failure | Replayed]:
-    """All that the log has now, in its order; of a topic of one partition, from an offset on."""
+    """The current entries of the log, in order; for a topic of one partition, from an offset on."""
     if client.partitions(topic) is None:
         return
     ends = client.end_offsets(topic)
@@ -93,12 +92,11 @@ def entries(
 
 
 def failures(client: KafkaClient) -> Iterator[Failure]:
-    """What has failed, all that the log has now."""
     return (entry for entry in entries(client) if isinstance(entry, Failure))
 
 
 def entry_of(value: bytes | None) -> Failure | Replayed | None:
-    """What an entry says; None for what is not one of ours."""
+    """The content of an entry; None for foreign records."""
     try:
         entry: dict[str, Any] = json.loads(value or b"null")
         query_id, logger = entry["queryId"], entry["logger"]
@@ -107,7 +105,7 @@ def entry_of(value: bytes | None) -> Failure | Replayed | None:
             return None if place is None else Replayed(query_id, place)
         ((kind, details),) = ((k, v) for k, v in entry["message"].items() if isinstance(v, dict))
         step = logger.removeprefix(f"{_LOGGER}{query_id}.")
-        text = details.get("errorMessage") or "no reason is given"
+        text = details.get("errorMessage") or "no reason given"
         return Failure(query_id, step, kind, text, entry["time"], _place(entry))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -1,4 +1,4 @@
-"""DESCRIBE ERRORS: what is in the processing log, by query and reason."""
+"""DESCRIBE ERRORS: the processing log by query and reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamsql.statements.repair.entries import Failure, failures
 
 FIELDS = ("Query", "Step", "Reason", "Entries", "Last", "Example")
 MOST_REASONS = 1_000
-"""Reasons that are told apart; however many there are, memory is bounded."""
+"""Maximum number of distinct reasons, which bounds memory."""
 OTHERS = "(other reasons)"
 _LONGEST = 300
 
@@ -29,14 +29,13 @@ class _Group:
 
 @handle.register
 def describe_errors(statement: DescribeErrors, context: Context) -> Iterable[Result]:
-    """DESCRIBE ERRORS [OF query]."""
     wanted = statement.query_id
     found = failures(context.state.services.kafka.get())
     rows = grouped(f for f in found if wanted is None or f.query_id.upper() == wanted)
     queries = context.state.catalog.queries
     if wanted is not None and not rows and wanted not in queries:
         raise BindError(
-            f"there is no query {wanted}, and none of that id is in the processing log",
+            f"unknown query {wanted}, and the processing log has no entries of it",
             hint=did_you_mean(wanted, queries) or "SHOW QUERIES lists the queries.",
             span=statement.span,
         )
@@ -44,7 +43,7 @@ def describe_errors(statement: DescribeErrors, context: Context) -> Iterable[Res
 
 
 def grouped(found: Iterable[Failure]) -> list[tuple[Value, ...]]:
-    """A row for each reason of each query, the most frequent first, with its newest example."""
+    """A row per query and reason, the most frequent first, with its newest example."""
     groups: dict[tuple[str, str, str], _Group] = {}
     for failure in found:
         name = (failure.query_id, failure.step, failure.reason[:_LONGEST])

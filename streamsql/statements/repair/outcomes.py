@@ -1,4 +1,4 @@
-"""What becomes of each record that a replay looks at, and how that is told."""
+"""Outcome of each record of a replay, and its display."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIELDS = ("Result", "Records", "Example")
 
 
 class Outcome(Enum):
-    """In the order in which they are told."""
+    """In display order."""
 
     REPLAYED = "replayed"
     NO_ROW = "read again: makes no row"
@@ -22,27 +22,25 @@ class Outcome(Enum):
     BEFORE = "left out: replayed before"
     UNCOMMITTED = "left out: the query has not committed it yet"
     READ_AGAIN = "left out: the query itself has read it again, by a later statement"
-    TABLE = "left out: it is of a table that is joined"
-    GONE = "left out: it is no longer in its topic"
-    UNKNOWN = "left out: which record it was is not known"
-    MORE = "left out: more than one replay takes; say it again"
+    TABLE = "left out: it belongs to a joined table"
+    GONE = "left out: its topic no longer contains it"
+    UNKNOWN = "left out: its record is unknown"
+    MORE = "left out: exceeds the size of one replay; repeat the statement"
 
 
 _DRY = {Outcome.REPLAYED: "would be replayed", Outcome.NO_ROW: "would make no row"}
 
 
 class Places:
-    """Many places in little memory."""
+    """A compact set of positions."""
 
     def __init__(self) -> None:
         self._offsets: dict[tuple[str, int], set[int]] = defaultdict(set)
 
     def add(self, place: Place) -> None:
-        """Have it among them."""
         self._offsets[place.topic, place.partition].add(place.offset)
 
     def discard(self, place: Place) -> None:
-        """Have it not among them."""
         self._offsets[place.topic, place.partition].discard(place.offset)
 
     def __contains__(self, place: Place) -> bool:
@@ -53,7 +51,7 @@ class Places:
 
 
 class Outcomes:
-    """Of all records, each counted once for an outcome."""
+    """Counts each record once, by outcome."""
 
     def __init__(self) -> None:
         self._places: dict[Outcome, Places] = defaultdict(Places)
@@ -61,7 +59,7 @@ class Outcomes:
         self._examples: dict[Outcome, str] = {}
 
     def add(self, outcome: Outcome, failure: Failure, text: str | None = None) -> None:
-        """Note what became of the record of a failure; `text` in place of its own."""
+        """Counts the record of a failure; `text` replaces its message."""
         if failure.place is None:
             self._unplaced[outcome] += 1
         else:
@@ -72,13 +70,12 @@ class Outcomes:
         self._examples.setdefault(outcome, example)
 
     def forget(self, places: Iterable[Place]) -> None:
-        """These have failed in several ways, of which one is reason enough to take them."""
+        """Uncounts records with several failures, one of which qualifies them."""
         for place in places:
             for noted in self._places.values():
                 noted.discard(place)
 
     def rows(self, *, dry_run: bool) -> Rows:
-        """As they are shown."""
         rows: list[tuple[Value, ...]] = []
         for outcome in Outcome:
             count = len(self._places[outcome]) + self._unplaced[outcome]

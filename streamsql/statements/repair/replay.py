@@ -1,8 +1,5 @@
-"""REPLAY ERRORS: records that a query has failed on are put through its present plan again.
-
-What is done about a record is one transaction: the rows that it makes, and the entry of the
-processing log that says so. Who replays reads the log after it has fenced off who replayed before.
-"""
+"""REPLAY ERRORS: reprocesses failed records with the query's current plan. A record's rows and its
+log entry are one transaction. A replay reads the log after it has fenced previous replays."""
 
 from __future__ import annotations
 
@@ -36,11 +33,11 @@ if TYPE_CHECKING:
     from streamsql.executor.spark.transactions import TransactionalWriter
 
 CHUNK = 500
-"""Records of one batch, and of one transaction."""
+"""Records per batch and transaction."""
 HEADER = "streamsql.replay"
-"""Of a row that a replay has written: where the record stands that it is of."""
+"""Header of a replayed row: the position of its source record."""
 _NEAR = 1_000
-"""Offsets: what lies nearer to each other is read in one go."""
+"""Offsets closer than this are read in one request."""
 
 
 @handle.register
@@ -98,14 +95,13 @@ class _Replay:
     definition: Definition
     client: KafkaClient
     writer: TransactionalWriter | None
-    """None: nothing is written."""
+    """None: a dry run."""
     rerun: Rerun
     outcomes: Outcomes
     logged: int = 0
-    """How many entries of the rerun's log have been read."""
+    """Number of entries of the rerun's log that have been read."""
 
     def chunk(self, failures: Mapping[Place, Failure]) -> None:
-        """Replay some records."""
         records = dict(self._read(failures))
         failed: dict[Place, str] = {}
         rows: dict[Place, list[NewRecord]] = {place: [] for place in records}
@@ -126,13 +122,12 @@ class _Replay:
         rows: Mapping[Place, list[NewRecord]],
         failed: dict[Place, str],
     ) -> None:
-        """Add to the rows what the records make, and to what has failed those that fail."""
         if not records:
             return
         found = self.rerun.results(records)
         errors = self._errors()
         if len(records) > 1 and any(error.place is None for error in errors):
-            # Behind a shuffle the log does not know the record: it is found by halving.
+            # After a shuffle, the log has no position: the record is found by bisection.
             for half in (records[: len(records) // 2], records[len(records) // 2 :]):
                 self._run(half, rows, failed)
             return
@@ -166,7 +161,6 @@ class _Replay:
         self.writer.write(batch)
 
     def _read(self, places: Iterable[Place]) -> Iterator[tuple[Place, Record]]:
-        """The records that are there still."""
         by_partition: dict[tuple[str, int], list[int]] = defaultdict(list)
         for place in places:
             by_partition[place.topic, place.partition].append(place.offset)
@@ -192,7 +186,7 @@ def _place(record: Record) -> Place:
 
 
 def _runs(offsets: Sequence[int]) -> Iterator[list[int]]:
-    """Ascending offsets in parts that are read in one go each.
+    """Splits ascending offsets into ranges that are read in one request.
 
     >>> list(_runs([1, 2, 5000, 5001]))
     [[1, 2], [5000, 5001]]

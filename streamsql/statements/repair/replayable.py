@@ -1,4 +1,4 @@
-"""Which queries can be given a record of the past again, and which failures are worth it."""
+"""Which queries support a replay, and which failures need one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.statements.repair.entries import Failure
 
-_ANEW = "Drop the query and create it anew: it then reads its topics from their beginning."
+_ANEW = "DROP the query and create it again: it then reads its topics from their beginning."
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The topics that a query reads: its records', and those of the tables they are joined with."""
+    """Topics of a query: those of its records, and those of joined tables."""
 
     streams: frozenset[str]
     tables: frozenset[str]
 
 
 def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
-    """What a query reads whose records can be given to it again; UnsupportedError for others."""
+    """The inputs of a query that supports a replay; otherwise UnsupportedError."""
     scans = [operator for operator in operators(plan.root) if isinstance(operator, Scan)]
     topics = [scan.source.topic.name for scan in scans]
     obstacle = _obstacle(plan.root, scans)
     if obstacle is None and len(set(topics)) < len(topics):
-        obstacle = "it reads a topic more than once: which time has failed is not in the log"
+        obstacle = "it reads a topic twice, and the log does not say which reading failed"
     if obstacle is not None:
         raise UnsupportedError(
             f"records of {plan.query_id} cannot be replayed: {obstacle}", hint=_ANEW, span=span
@@ -40,13 +40,13 @@ def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
 
 def _obstacle(root: Operator, scans: list[Scan]) -> str | None:
     if isinstance(root, FileSink):
-        return "it writes files, in the order of its topic alone"
+        return "a file sink writes in the order of its topic"
     replay = replay_of(root)
     if replay in (Replay.KEY, Replay.TASK):
         stores = "; ".join(store.text for store in state_stores(root))
-        return f"they would be missing in what it keeps ({stores})"
+        return f"they are missing in its state ({stores})"
     if replay is Replay.SOURCE and any(scan.kind is Kind.TABLE for scan in scans):
-        return "a row of a table would undo what has come for its key since"
+        return "a row of a table would undo later rows of its key"
     return None
 
 
@@ -55,15 +55,15 @@ _ROWLESS: Mapping[str, bool] = {
     "serializationError": False,
     "productionError": False,
 }
-"""Failures after which there is no row of the record; False: if a record makes one row."""
+"""Failures that prevent a row of the record; False: if a record makes one row."""
 
 
 def left_no_row(failure: Failure, plan: QueryPlan) -> bool:
-    """Whether it is certain that the record has made no row: an expression that fails is null, and
-    its row may have been written all the same."""
+    """Whether the record certainly produced no row: a failing expression is null, and its row may
+    have been written."""
     if failure.step == "Source":
         return True
-    # What the sink reports is a result that was not written, for a constraint or for its format.
+    # The sink reports unwritten results: violated constraints and format errors.
     whole = False if failure.step == "Sink" else _ROWLESS.get(failure.kind)
     if whole is None:
         return False

@@ -1,4 +1,4 @@
-"""VERIFY QUERY: whether what a query has written is what a batch over the log makes."""
+"""VERIFY QUERY: compares a query's output with a batch run over the log."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 FIELDS = ("Result", "Rows", "Example")
 _WRONG = frozenset({"MISSING", "EXTRA", "DIFFERENT"})
 _WRONG_ONCE = _WRONG | {"REPEATED"}
-"""Of exactly-once delivery."""
+"""With exactly-once delivery."""
 _LONGEST = 200
 
 
 @handle.register
 def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
-    """VERIFY QUERY id; a warning says that something is wrong."""
+    """VERIFY QUERY id; a warning reports differences."""
     state = context.state
     definition = state.queries.definition(statement.query_id)
     check_verifiable(definition, state.catalog, statement.span)
     folder = state.data.checkpoints / definition.id
-    # In this order: all that the sink has by then is of records before the ends.
+    # In this order: the sink then only has results of records before the ends.
     reached = committed(folder)
     if reached is None:
         raise PlanError(
-            f"{definition.id} has committed nothing yet that could be verified",
-            hint="A query in real time commits every processing.commit.interval.ms, and on PAUSE.",
+            f"{definition.id} has not committed any records to verify",
+            hint="A real-time query commits every processing.commit.interval.ms, and on PAUSE.",
             span=statement.span,
         )
     client = state.services.kafka.get()
@@ -60,30 +60,29 @@ def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
     wrong = _WRONG_ONCE if definition.plan.guarantee is Guarantee.EXACTLY_ONCE else _WRONG
     count = sum(each.count for each in found if each.finding.name in wrong)
     if count:
-        results.append(Warning(f"{count} of the rows of {sink} are not what the log makes."))
+        results.append(Warning(f"{count} rows of {sink} differ from the result of the log."))
     return results
 
 
 def check_verifiable(definition: Definition, catalog: Catalog, span: Span | None) -> None:
-    """UnsupportedError for queries whose results a batch does not have."""
+    """Raises UnsupportedError for queries without an equivalent batch."""
     obstacle = obstacle_to_verifying(definition.plan, definition.sink, catalog)
     if obstacle is not None:
         raise UnsupportedError(f"{definition.id} cannot be verified: {obstacle}", span=span)
 
 
 def obstacle_to_verifying(plan: QueryPlan, sink: str, catalog: Catalog) -> str | None:
-    """Why a batch does not have what the query writes into the stream or table of that name; None
-    where it has."""
+    """Why a batch cannot reproduce the query's output to that stream or table; None if it can."""
     obstacle = _obstacle(plan)
     writers = catalog.writers(sink) if sink in catalog.sources else ()
     if obstacle is None and len(writers) > 1:
-        return f"{', '.join(writers)} write into the same {sink}"
+        return f"{', '.join(writers)} all write to {sink}"
     return obstacle
 
 
 def _obstacle(plan: QueryPlan) -> str | None:
     if isinstance(plan.root, FileSink):
-        return "what it writes are files, and a topic is what can be read here"
+        return "it writes files, and only topics can be compared"
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
     reasons = (operator.differs_in_batch for operator in operators(plan.root))
@@ -91,7 +90,6 @@ def _obstacle(plan: QueryPlan) -> str | None:
 
 
 def _begun(ranges: OffsetRanges, definition: Definition) -> OffsetRanges:
-    """From where the query began to read."""
     chosen = definition.starting_offsets or {}
     return {
         topic: {
@@ -125,17 +123,18 @@ def _results(
 def _remarks(
     definition: Definition, inputs: OffsetRanges, written: OffsetRanges, *, changed: bool
 ) -> list[str]:
-    """What differences may come from that are no fault of the query's."""
+    """Harmless causes of differences."""
     remarks = [
-        f"{topic}, partition {p}, begins at offset {first}: what was there before is not compared."
+        f"{topic}, partition {p}, begins at offset {first}: earlier records are not compared."
         for topic, partitions in {**inputs, **written}.items()
         for p, (first, _) in partitions.items()
         if first > 0 and not (definition.starting_offsets or {}).get(topic)
     ]
     if changed:
         remarks.append(
-            f"The statement of {definition.id} has changed while it ran: rows that it wrote before "
-            "are compared with what the present one makes."
+            f"The statement of {definition.id} has changed since it started: earlier rows are "
+            "compared "
+            "with the result of the current statement."
         )
     return remarks
 

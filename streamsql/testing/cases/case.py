@@ -1,4 +1,4 @@
-"""A test as data: what is given, what must come out, and how it ended. Runs nothing."""
+"""A test as data: inputs, expectations and result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Case:
     asserts: bool = False
     """The statements say themselves what must come out: ASSERT VALUES and others among them."""
     needs: tuple[str, ...] = ()
-    """What the test needs that is not there: it is skipped."""
+    """Unavailable requirements of the test: it is skipped."""
 
     @property
     def output_topics(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def pipeline(self) -> Pipeline:
-        """What is given, for the driver: what is expected it need not know."""
+        """The inputs for the driver, without expectations."""
         return Pipeline(
             self.statements,
             inputs=self.inputs,
@@ -60,7 +60,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """How a test ended, and what was found."""
+    """Outcome of a test with the records found."""
 
     case: Case
     status: Status
@@ -73,13 +73,13 @@ class Result:
     """Why a statement was rejected, or what a query died of."""
     message_matches: bool | None = None
     sources: Sequence[JSONObject] | None = None
-    """What is known of the streams and tables, where the test has something to say about them."""
+    """The streams and tables, if the test has expectations about them."""
     differences: Sequence[str] = ()
     """A line for each thing that is not as expected."""
 
 
 def case_from_json(given: JSONObject, file: str, script: str | None = None) -> Case:
-    """A test of a file; `script` stands in place of its statements. ConfigError if malformed."""
+    """A test of a file; `script` replaces its statements. ConfigError if malformed."""
     try:
         name = str(given["name"])
         expected = given.get("expectedException")

@@ -1,8 +1,6 @@
-"""Finds tests: files of them, folders of such files, and pipelines with records beside them.
-
-A pipeline `p.sql` is a test if `p.outputs.json` is beside it; `p.inputs.json` holds its inputs. Any
-other `.sql` holds tests if `--@test: name` stands in it.
-"""
+"""Finds tests: files of tests, folders, and pipelines with records. A pipeline `p.sql` is a test if
+`p.outputs.json` exists; `p.inputs.json` has its inputs. Any other `.sql` contains tests if it has a
+line `--@test: name`."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _INPUTS, _OUTPUTS = ".inputs.json", ".outputs.json"
 
 
 def load(paths: Iterable[Path], substring: str = "") -> list[Case]:
-    """The tests whose id contains `substring`. ConfigError for what is no test."""
+    """The tests whose id contains `substring`. ConfigError for an invalid test."""
     cases = [case for path in paths for case in _of_path(path)]
     return [case for case in cases if substring in case.id]
 
@@ -35,7 +33,7 @@ def _of_path(path: Path) -> Iterator[Case]:
             elif _is_test_file(child):
                 yield from _tests(child, _read(child))
     elif not path.exists():
-        raise ConfigError(f"there is no {path}")
+        raise ConfigError(f"{path} does not exist")
     elif path.suffix == ".sql":
         if _is_pipeline(path):
             yield _pipeline(path)
@@ -43,15 +41,17 @@ def _of_path(path: Path) -> Iterator[Case]:
         cases = script_cases(_text(path), path.stem, str(path))
         if not cases:
             raise ConfigError(
-                f"{path} is no test: it has no expected records",
-                hint=f"Write them into {path.with_suffix(_OUTPUTS)}, or name a test with "
-                "--@test: name, and let ASSERT VALUES say what must come out.",
+                f"{path} is not a test: it has no expected records",
+                hint=f"Write them to {path.with_suffix(_OUTPUTS)}, or name a test with "
+                "--@test: name and use ASSERT VALUES.",
             )
         yield from cases
     else:
         found = _read(path)
         if not _holds_tests(found):
-            raise ConfigError(f"{path} is no file of tests", hint='Such a file is {"tests": [..]}.')
+            raise ConfigError(
+                f"{path} is not a file of tests", hint='Such a file is {"tests": [..]}.'
+            )
         yield from _tests(path, found)
 
 

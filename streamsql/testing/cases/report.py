@@ -35,7 +35,7 @@ def report_line(result: Result) -> str:
 
 
 class Report:
-    """A file of JSON lines; each is there as soon as it is added. ExternalError if not writable."""
+    """A file of JSON lines, each written immediately. ExternalError if not writable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

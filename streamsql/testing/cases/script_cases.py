@@ -1,8 +1,6 @@
-"""Splits a file of SQL into its tests.
-
-A line `--@test: name` begins a test, `--@expected.error` and `--@expected.message` say that it must
-be rejected. What stands before the first test may only be comments.
-"""
+"""Splits a file of SQL into its tests. A line `--@test: name` begins a test, `--@expected.error`
+and `--@expected.message` mean that it must be rejected. Only comments may precede the first
+test."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def script_cases(text: str, stem: str, file: str) -> list[Case]:
     for n, name, _ in directives:
         if name not in _NAMES:
             raise ConfigError(
-                f"{file}:{n + 1}: there is no directive {name}",
+                f"{file}:{n + 1}: unknown directive {name}",
                 hint=f"There are --@{', --@'.join(_NAMES)}.",
             )
     if split("\n".join(lines[: starts[0]])):
@@ -35,7 +33,7 @@ def script_cases(text: str, stem: str, file: str) -> list[Case]:
     cases = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         given = [(name, value) for n, name, value in directives if start <= n < end]
-        # Lines in front keep the number of each line, which errors tell.
+        # Preceding lines preserve line numbers in errors.
         cases.append(_case("\n" * start + "\n".join(lines[start:end]), given, stem))
     return cases
 

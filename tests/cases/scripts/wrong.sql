@@ -50,7 +50,7 @@ CREATE STREAM S (K STRING KEY, N INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON'
 ASSERT VALUES S (X) VALUES (1);
 
 --@test: no key column
--- fails: N is no key column
+-- fails: N is not a key column
 CREATE TABLE T (K STRING PRIMARY KEY, N INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
 ASSERT NULL VALUES T (N) KEY (1);
 

@@ -1,4 +1,4 @@
-"""What all kinds of GROUP BY share: keys and arguments as columns, and the frame of the result."""
+"""Shared parts of GROUP BY: keys and arguments as columns, and the frame of the result."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Grouping:
         return (*calls, *((name, kind) for name, kind in (line.split("\t") for line in lines)))
 
     def key(self) -> Column:
-        """The group as a struct whose fields are named as the result's key columns."""
+        """The group as a struct with the names of the result's key columns."""
         named = [
             normalized(quoted(name), spark_type(type_of(item.expression))).alias(item.name)
             for name, item in zip(self.key_names, self.node.keys, strict=True)
@@ -103,9 +103,9 @@ class Grouping:
 
 
 def grouping(node: Aggregate, scope: Scope, *, by_text: bool = False) -> Grouping:
-    """The aggregation's keys and arguments over its input's frame. `by_text`: arguments are called
-    by what they are of, and not by its number, so that Spark's functions over them can be told
-    apart in the plan of a query with other aggregates too. (State of ours has them by number.)"""
+    """The aggregation's keys and arguments over its input's frame. `by_text`: arguments are named
+    by their text instead of a number, so that Spark's functions over them are identifiable in the
+    plan of a query with other aggregates. (Our own state uses numbers.)"""
     context = expression_context(node.input.schema, scope, STEP)
     keys = tuple(column(item.expression, context) for item in node.keys)
     needed: dict[str, Column] = {}

@@ -1,5 +1,5 @@
-"""GROUP BY in session windows, by a state operator of ours: Spark has none that takes back the
-window that a session had before it was extended."""
+"""GROUP BY in session windows, by our own state operator: Spark's does not retract the window of an
+extended session."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""GROUP BY over a table, by two state operators of ours: the first knows what a row was before, the
-second takes that back from its group and adds what the row has become."""
+"""GROUP BY over a table, by two of our state operators: the first has the previous rows, the second
+retracts them from their groups and adds the new rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 
 def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
-    """Keys and arguments, which nobody computes for a deleted row, and the primary key."""
+    """Keys and arguments, which are not computed for deleted rows, and the primary key."""
     present = ~quoted(NULL_COLUMN)
     names = [*grouped.key_names, *grouped.needed]
     values = [*grouped.keys, *grouped.needed.values()]
@@ -82,5 +82,5 @@ def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
 
 
 def _is_member(grouped: Grouping, scope: Scope) -> Column:
-    """Whether a row is in a group; one that is excluded is no row."""
+    """Whether a row is in a group; an excluded row is not."""
     return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(has_group(grouped.key_names, scope))

@@ -33,7 +33,7 @@ from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of
 
 ON_COLUMN = "$on"
-"""What the side is joined on."""
+"""The side's join key."""
 
 _STEP = "Join"
 
@@ -45,11 +45,11 @@ class Side:
     rows: DataFrame
     columns: list[str]
     bounds: tuple[str, ...]
-    """The columns that rows have to agree on besides."""
+    """Columns of the further join conditions."""
 
     @property
     def key(self) -> Column:
-        """What rows that meet have in common, as a struct."""
+        """The common key of matching rows, as a struct."""
         return F.struct(quoted(ON_COLUMN).alias("key"), *map(quoted, self.bounds))
 
     @property
@@ -91,7 +91,7 @@ def _side(
 
 
 def _columns(rows: DataFrame, number: int, node: Join, scope: Scope) -> list[str]:
-    """What is needed of a side; of one that is kept, what its store holds already."""
+    """The required columns of a side; for an existing store, its columns."""
     place = stored_sides(node).get(number)
     needed = scope.needed_above(node) if place is None else scope.read_above(node)
     if needed is not None and node.condition is not None:
@@ -113,7 +113,7 @@ OPERATORS = {
     JoinKind.STREAM_STREAM: "joins.StreamStreamJoin",
     JoinKind.FOREIGN_KEY: "joins.ForeignKeyJoin",
 }
-"""The state operators by their classes; of several, the one that the rows meet in."""
+"""State operators by class; for several, the one where rows match."""
 
 
 def stored_sides(node: Join) -> dict[int, int]:

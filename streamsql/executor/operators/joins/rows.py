@@ -30,11 +30,11 @@ _HOW = {
 }
 _BOUNDS = (START_COLUMN, END_COLUMN)
 _OWN = (ON_COLUMN, TIME_COLUMN, OFFSET_COLUMN, *_BOUNDS)
-"""What both sides have."""
+"""Columns of both sides."""
 
 
 def join_rows(node: Join, left: Side, right: Side) -> DataFrame:
-    """Rows that agree and meet the condition besides, and of the outer sides those that do not."""
+    """Matching rows that satisfy the further condition, and unmatched rows of outer sides."""
     names = [*_values(left), *_values(right)]
     met = _of("left", ON_COLUMN) == _of("right", ON_COLUMN)
     for name in left.bounds:
@@ -62,7 +62,7 @@ def _values(side: Side) -> list[str]:
 
 
 def _prepared(side: Side, number: str) -> DataFrame:
-    """The rows that there are; of a table, those that have not been deleted."""
+    """Existing rows: of a table, those that have not been deleted."""
     own = [quoted(name).alias(_name(number, name)) for name in _OWN]
     return side.rows.where(~quoted(NULL_COLUMN)).select(*map(quoted, _values(side)), *own)
 

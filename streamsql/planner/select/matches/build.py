@@ -60,8 +60,7 @@ def _reference(key: Named) -> exp.Column:
 def _check_clauses(match: MatchRecognize, source: From) -> None:
     if source.kind is Kind.TABLE:
         raise UnsupportedError(
-            "MATCH_RECOGNIZE is for the rows of streams, and the source is a table, whose rows "
-            "change",
+            "MATCH_RECOGNIZE requires a stream, and the source is a table, whose rows change",
             hint="The changes of a table are a stream: CREATE STREAM .. WITH (KAFKA_TOPIC='its "
             "topic', ..).",
             span=match.source.span,
@@ -124,7 +123,7 @@ def _conditions(
     for definition in match.definitions:
         if definition.variable not in variables:
             raise PlanError(
-                f"{quote(definition.variable)} is defined, and is no variable of the PATTERN.",
+                f"{quote(definition.variable)} is defined, but is not a variable of the PATTERN.",
                 hint=did_you_mean(definition.variable, variables)
                 or f"Its variables are {', '.join(variables)}.",
                 span=definition.span,

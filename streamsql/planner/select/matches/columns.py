@@ -1,5 +1,5 @@
-"""What conditions and measures of MATCH_RECOGNIZE read of a match, as columns of their own:
-`A.x`, `FIRST(A.x, n)`, `LAST(A.x, n)`, `PREV(A.x, n)` and aggregates."""
+"""References of MATCH_RECOGNIZE's conditions and measures to a match, as columns: `A.x`,
+`FIRST(A.x, n)`, `LAST(A.x, n)`, `PREV(A.x, n)` and aggregates."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MAX_ROWS = 10_000
 _NAVIGATION = frozenset({"FIRST", "LAST", "PREV"})
 _NOT_KNOWN = {
     "NEXT": "It needs a row that is still to come. PREV of that row gives the same pair.",
-    "CLASSIFIER": "COUNT(A.x) tells how many rows a variable has.",
-    "MATCH_NUMBER": "A match is told from others by the time of its first row: FIRST(ROWTIME).",
+    "CLASSIFIER": "COUNT(A.x) is the number of rows of a variable.",
+    "MATCH_NUMBER": "The time of its first row identifies a match: FIRST(ROWTIME).",
     "MATCH_ROWTIME": "The time of the last row of a match is that of its result: ROWTIME.",
     "MATCH_PROCTIME": "The time of the last row of a match is that of its result: ROWTIME.",
 }
@@ -111,8 +111,9 @@ class MatchColumns:
             if call.name in _NAVIGATION or REGISTRY.is_aggregate(call.name):
                 raise PlanError(
                     f"{call.name} cannot stand inside of {expression_text(node)}.",
-                    hint="FIRST, LAST and PREV take an expression over one row; PREV takes FIRST "
-                    "and LAST besides.",
+                    hint="FIRST, LAST and PREV accept an expression over one row; PREV also "
+                    "accepts FIRST "
+                    "and LAST.",
                     span=span_of(call),
                 )
         variable, bare = self._of_one(value, node)
@@ -150,12 +151,12 @@ class MatchColumns:
     # -- columns ---------------------------------------------------------------------------------
 
     def _of_one(self, value: Expression, node: Expression) -> tuple[str | None, Expression]:
-        """The variable whose rows the value is of (None: of any), and the value over one row."""
+        """The variable of the value (None: any), and the value over one row."""
         names = {column.table for column in columns_in(value)}
         if len(names) > 1:
             raise PlanError(
-                f"{expression_text(node)} is of rows of several variables.",
-                hint="All columns of an aggregate, and of what FIRST, LAST or PREV takes, are of "
+                f"{expression_text(node)} refers to rows of several variables.",
+                hint="All columns of an aggregate, and of FIRST, LAST or PREV, must belong to "
                 "one variable.",
                 span=span_of(node),
             )
@@ -171,7 +172,7 @@ class MatchColumns:
             if name in self.variables:
                 return name
         raise BindError(
-            f"{quote(written)} is no variable of the PATTERN.",
+            f"{quote(written)} is not a variable of the PATTERN.",
             hint=did_you_mean(written, self.variables)
             or f"Its variables are {', '.join(self.variables)}.",
             span=span_of(node),

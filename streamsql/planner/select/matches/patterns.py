@@ -38,7 +38,7 @@ def check_pattern(match: MatchRecognize) -> tuple[str, ...]:
     if _steps(pattern) > MAX_STEPS:
         raise PlanError(
             f"The pattern has more than {MAX_STEPS} steps, as its bounds are written out.",
-            hint="Give smaller bounds, or none: A{3,}.",
+            hint="Use smaller bounds, or none: A{3,}.",
             span=match.span,
         )
     found = (part.name for part in _parts(pattern) if isinstance(part, PatternVariable))
@@ -75,7 +75,7 @@ def _check_skip(after: AfterMatch, pattern: Pattern, variables: tuple[str, ...])
         return
     if name not in variables:
         raise PlanError(
-            f"{quote(name)}, to which AFTER MATCH skips, is no variable of the PATTERN.",
+            f"AFTER MATCH skips to {quote(name)}, which is not a variable of the PATTERN.",
             hint=did_you_mean(name, variables) or f"Its variables are {', '.join(variables)}.",
             span=after.span,
         )

@@ -90,7 +90,7 @@ function Plan({ plan, run, onApply }) {
     <p>${summary(plan, changes)}</p>
     ${plan.exit_code === CHANGES && html`<div class="toolbar">
       <button class="primary" disabled=${busy} onClick=${onApply}>Apply</button>
-      ${run?.running && html`<span class="message">at work …</span>`}
+      ${run?.running && html`<span class="message">running …</span>`}
     </div>`}
   </section>`;
 }
@@ -110,11 +110,11 @@ function Item({ item }) {
 
 function summary({ errors }, changes) {
   if (errors.length) return "Nothing can be applied: see above.";
-  if (!changes.length) return "Nothing to do: what is written is what runs.";
+  if (!changes.length) return "No changes. The running pipeline matches the files.";
   const counts = Object.keys(SIGNS)
     .map((action) => [action, changes.filter((item) => item.action === action).length])
     .filter(([, count]) => count)
     .map(([action, count]) => `${count} ${action}`);
   const refused = changes.filter((item) => item.change === REFUSED).length;
-  return `${counts.join(", ")}.${refused ? ` ${refused} of them cannot be.` : ""}`;
+  return `${counts.join(", ")}.${refused ? ` ${refused} of them are rejected.` : ""}`;
 }

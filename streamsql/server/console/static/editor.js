@@ -86,7 +86,7 @@ function Running({ run }) {
     <button onClick=${() => run.stop()}>Stop</button>
     ${live && html`<button aria-pressed=${run.paused} onClick=${() => run.pause(!run.paused)}>
       ${run.paused ? "Go on" : "Pause"}</button>`}
-    ${live ? html`<${Speed} result=${live} />` : html`<span>at work …</span>`}
+    ${live ? html`<${Speed} result=${live} />` : html`<span>running …</span>`}
   </span>`;
 }
 

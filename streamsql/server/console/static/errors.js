@@ -86,7 +86,7 @@ function Replay({ query }) {
       <button disabled=${run?.running} onClick=${attempt}>Try a replay of ${query}</button>
       ${tried && run && !run.running && !run.error && html`<button class="primary"
         onClick=${() => (setTried(false), begin(`${of};`))}>Replay in earnest</button>`}
-      ${run?.running && html`<span class="message">at work …</span>`}
+      ${run?.running && html`<span class="message">running …</span>`}
     </div>
     ${run && html`<${Results} run=${run} />`}
   </div>`;

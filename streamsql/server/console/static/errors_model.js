@@ -40,7 +40,7 @@ export function entry([time, query, topic, partition, offset, ...parts]) {
     partition,
     offset,
     kind: Object.values(KINDS)[which] ?? "failed",
-    message: messages[which] ?? "no reason is told",
+    message: messages[which] ?? "no reason given",
     record: records.find((record) => record !== null) ?? decoded(encoded),
     cause: parts.find((cause) => cause !== null) ?? [],
   };

@@ -177,7 +177,7 @@ class Client:
     def _refused(self, status: int, body: bytes) -> ServerError:
         if status == 401:
             return ServerError(
-                f"{self.url} does not let in this user",
+                f"{self.url} rejected the login of this user",
                 hint="`user` and `password` of the profile are those of the server's users file.",
             )
         with suppress(ValueError, KeyError, TypeError):

@@ -300,7 +300,7 @@ final class TableStore implements AutoCloseable {
       throws IOException, RocksDBException, InterruptedException, TimeoutException {
     long stamp = lock.tryWriteLock(timeoutMs, TimeUnit.MILLISECONDS);
     if (stamp == 0) {
-      throw new TimeoutException("the store begins anew once nobody reads it any more");
+      throw new TimeoutException("the store restarts once it has no readers");
     }
     try {
       if (closing) {

@@ -117,7 +117,7 @@ final class DataLoss {
     long end = there.ends().get(partition);
     if (other || (next > end && identity.isUnknown())) {
       if (next != begin) {
-        lost.add(new Lost(partition, next, UNKNOWN, "the topic was deleted and made anew"));
+        lost.add(new Lost(partition, next, UNKNOWN, "the topic was deleted and recreated"));
       }
       return begin;
     }
@@ -144,13 +144,13 @@ final class DataLoss {
       throw new DataLossException(
           found
               + ". To go on without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME the"
-              + " query, or start it anew");
+              + " query, or create it again");
     }
     if (other && exactlyOnce) {
       throw new DataLossException(
           found
-              + ". With exactly_once the query cannot go on in another topic, whose offsets mean"
-              + " other records: DROP it and create it anew");
+              + ". With exactly_once the query cannot continue in another topic, whose offsets mean"
+              + " other records: DROP it and create it again");
     }
     for (Lost part : lost) {
       Long records = part.records == UNKNOWN ? null : part.records;

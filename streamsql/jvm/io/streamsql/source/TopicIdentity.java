@@ -54,7 +54,7 @@ final class TopicIdentity {
                 + ", not of "
                 + topic
                 + ": the query reads its topics in another order than the version that wrote its"
-                + " checkpoint; go on with that, or drop the query and create it anew");
+                + " checkpoint; use that version, or drop the query and create it again");
       }
       found.id = content.path("id").textValue();
       found.before = content.path("before").textValue();

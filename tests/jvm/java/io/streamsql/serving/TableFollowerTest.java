@@ -230,7 +230,7 @@ class TableFollowerTest {
     assertEquals(Map.of(), follower.positions());
     assertTrue(System.nanoTime() - before < 1_500_000_000L, "it waited for who reads");
     until(() -> follower.failure() != null);
-    assertEquals("the store begins anew once nobody reads it any more", follower.failure());
+    assertEquals("the store restarts once it has no readers", follower.failure());
     assertFalse(follower.complete());
     reading.close();
     assertTrue(follower.awaitComplete(20_000));

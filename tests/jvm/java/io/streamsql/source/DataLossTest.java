@@ -123,7 +123,7 @@ class DataLossTest {
   void aTopicMadeAnewIsNotTheSame() throws Exception {
     stops().begin(at(0), at(100));
     log("second", 0, 200);
-    assertTrue(error(stops(), at(100), at(200)).contains("deleted and made anew"));
+    assertTrue(error(stops(), at(100), at(200)).contains("deleted and recreated"));
     assertEquals(at(0), goesOn().begin(at(100), at(200)));
     assertEquals(List.of("t 0 100 null"), entries());
   }
@@ -160,7 +160,7 @@ class DataLossTest {
   @Test
   void anOlderCheckpointDoesNotSayWhichTopicItWas() {
     log("second", 0, 9);
-    assertTrue(error(stops(), at(50), at(9)).contains("deleted and made anew"));
+    assertTrue(error(stops(), at(50), at(9)).contains("deleted and recreated"));
     assertEquals(at(0), goesOn().begin(at(50), at(9)));
   }
 

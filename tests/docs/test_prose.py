@@ -1,0 +1,88 @@
+"""The prose of the project uses the terms of the field: the rules of styles/streamsql, for
+documents and for the docstrings, comments and messages of sources.
+
+The rules are in vale's format. Its package on PyPI downloads a binary on first use, so this test
+applies them."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STYLE = ROOT / "styles" / "streamsql" / "Dialect.yml"
+# The packages that have yet to be rewritten; the list shrinks until it is empty.
+SKIPPED = (
+    "streamsql/executor/lowering",
+    "streamsql/executor/queries",
+    "streamsql/planner/changes",
+    "streamsql/planner/explain",
+    "streamsql/planner/lineage",
+    "streamsql/planner/plans",
+    "streamsql/statements/changes/difference.py",  # words of planner/changes
+)
+CHECKED = ["README.md", "CHANGELOG.md", "dbt/README.md", "docs", "cli", "streamsql"]
+_RULE = re.compile(r"^  (.+?): (.+)$", re.MULTILINE)
+_FENCE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|^    .*$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
+# Ends of words, so that `told` is found and `untold` is not.
+RULES = {
+    re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): instead
+    for pattern, instead in _RULE.findall(STYLE.read_text("utf-8").partition("swap:")[2])
+}
+
+
+def files(path: str) -> list[Path]:
+    found = ROOT / path
+    if found.is_file():
+        return [found]
+    paths = [*found.glob("*.md"), *found.rglob("*.py")]
+    return sorted(file for file in paths if not str(file.relative_to(ROOT)).startswith(SKIPPED))
+
+
+def prose(file: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a file, each with its first line."""
+    text = file.read_text("utf-8")
+    if file.suffix == ".md":
+        yield 1, _FENCE.sub(lambda code: "\n" * code[0].count("\n"), text)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, _CODE.sub("", node.value)
+
+
+def findings(text: str, line: int) -> Iterator[str]:
+    for rule, instead in RULES.items():
+        for found in rule.finditer(text):
+            place = line + text.count("\n", 0, found.start())
+            yield f"{place}: {found[0]!r}: {instead}"
+
+
+@pytest.mark.parametrize("path", CHECKED)
+def test_terms_of_the_field(path: str) -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{finding}"
+        for file in files(path)
+        for line, text in prose(file)
+        for finding in findings(text, line)
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_the_rules_find_what_they_are_for() -> None:
+    text = "It is built anew\nby whoever goes on."
+    assert list(findings(text, 3)) == [
+        "3: 'anew': again",
+        "3: 'built anew': rebuilt",
+        "4: 'whoever': the reader, the client or another noun",
+        "4: 'goes on': continue, resume",
+    ]
