@@ -20,7 +20,7 @@ def complete_window(window: Window, emit: Emit) -> Window:
     given; PlanError where they contradict each other.
 
     Without a grace a window waits 24 hours less its size for late rows, but EMIT FINAL, whose
-    results nobody wants a day late, none. Of a session the size is the gap.
+    results would come a day late, none. Of a session the size is the gap.
     """
     size = window.size.ms
     _check_sizes(window)
