@@ -19,8 +19,8 @@ def complete_window(window: Window, emit: Emit) -> Window:
     """The window with grace and retention (a day, or as long as rows may come) where they are not
     given; PlanError where they contradict each other.
 
-    Without a grace a window waits 24 hours less its size for late rows; with EMIT FINAL,
-    whose results would be a day late, it does not wait. The size of a session is its gap.
+    Without a grace a window waits 24 hours less its size for late rows, but EMIT FINAL, whose
+    results would come a day late, none. Of a session the size is the gap.
     """
     size = window.size.ms
     _check_sizes(window)

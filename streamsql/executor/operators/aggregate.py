@@ -84,7 +84,7 @@ def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 def _all_are_read(node: Aggregate, root: Operator) -> bool:
     """Whether the aggregates were made for what is written, and for HAVING: then nothing is
-    dropped. A subquery may have columns that no expression reads."""
+    dropped. A subquery may have some that no clause reads."""
     above = root.inputs[0] if isinstance(root, Sink) else root
     above = above.input if isinstance(above, Project) else above
     while isinstance(above, Filter):

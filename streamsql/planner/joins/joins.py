@@ -194,7 +194,7 @@ def _joined(
 
 
 def _filtered(join: Join, besides: Expression | None) -> Operator:
-    """A further condition of an inner join may be a filter behind it."""
+    """Rows of an inner join may meet its other conditions in a filter above it."""
     inner = join.type is JoinType.INNER and besides is not None
     return Filter(join, besides, "ON") if inner and besides is not None else join
 

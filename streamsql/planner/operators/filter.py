@@ -1,4 +1,4 @@
-"""Filter: WHERE, HAVING, and the conditions of ON that are not equalities."""
+"""Filter: WHERE, HAVING, and the conditions of ON that are no equalities."""
 
 from __future__ import annotations
 

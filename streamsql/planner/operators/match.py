@@ -25,8 +25,8 @@ from streamsql.types import quote, type_of
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a variable: `offset` rows of the variable from its first or last row, then `back`
-    rows back in the partition, of any variable."""
+    """One of the rows of a variable: `offset` rows of the variable from the first, or from the
+    last; then `back` rows back in the partition, of any variable."""
 
     first: bool = False
     offset: int = 0
@@ -130,9 +130,7 @@ class Match(Operator):
 
     def stores(self, root: Operator) -> Iterable[StateStore]:
         keys = keys_text(self)
-        growth = (
-            "grows with the number of distinct keys, and with the matches that are not complete"
-        )
+        growth = "grows with the number of distinct keys, and with the rows of open matches"
         if self.within_ms is not None:
             kept = span_text(self.within_ms + (self.grace_ms or 0))
             growth = f"a row goes {kept} after its time"

@@ -31,7 +31,7 @@ class StateStore:
     holds: str
     """What an entry is."""
     key: str
-    """The key of an entry; empty: there is one entry."""
+    """The key of an entry; empty: one entry holds all."""
     growth: str
     """What makes it grow, or when entries go."""
 

@@ -39,7 +39,7 @@ class Frame:
 @dataclass(frozen=True)
 class OverCall:
     """A column that OVER makes: of an aggregate's call over a frame; or, with a `lag`, of an
-    expression's value in an earlier row, or of the default."""
+    expression's value `lag` rows before, else the default's."""
 
     name: str
     expression: Expression
@@ -152,7 +152,7 @@ class Over(Operator):
             for call in self.calls
         )
         types = types_of((*self.keys, *(call.expression for call in self.calls)))
-        # Of rows that are passed on at once only what the calls read is kept.
+        # Of rows that do not wait, only the columns that the calls read are kept.
         needed = at.needed[id(self)] if self.grace_ms is not None else frozenset()
         kept = at.columns(c for c in self.input.schema if c.name in needed)
         yield at.part("OVER", "", f"{calls} PARTITION BY {keys}", types, columns=kept)

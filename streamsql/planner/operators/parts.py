@@ -48,15 +48,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """Where operators say their parts. A column of a subquery or an
-    aggregation is replaced by the expression that it represents."""
+    """The place where operators state their parts. A column that is read by another name, from a
+    subquery or an aggregation, is replaced by its expression."""
 
     needed: Mapping[int, frozenset[str]]
     """By the ids of operators, the columns that those above read."""
     keeping: frozenset[int]
     """The ids of the operators that keep state."""
     _meant: dict[Place, dict[str, Expression]] = field(default_factory=dict)
-    """The expressions that columns represent, by places. A missing column represents itself."""
+    """By places, the expressions of the columns that are no plain columns of a source."""
     place: Place = ()
     stage: int = 0
 
@@ -117,7 +117,7 @@ class Reading:
         return self._meant.get(self.place, {})
 
     def means(self, columns: Mapping[str, Expression]) -> None:
-        """From here on, the columns of the rows represent these expressions."""
+        """Replaces the expressions of the columns from here on."""
         self._meant[self.place] = dict(columns)
 
     def adds(self, columns: Mapping[str, Expression]) -> None:
