@@ -19,8 +19,8 @@ def complete_window(window: Window, emit: Emit) -> Window:
     """The window with grace and retention (a day, or as long as rows may come) where they are not
     given; PlanError where they contradict each other.
 
-    Without a grace a window waits 24 hours less its size for late rows, but EMIT FINAL, whose
-    results nobody wants a day late, none. Of a session the size is the gap.
+    Without a grace period a window accepts late rows for 24 hours minus its size; EMIT FINAL, whose
+    results would be a day late, accepts none. The size of a session is its gap.
     """
     size = window.size.ms
     _check_sizes(window)

@@ -83,8 +83,8 @@ def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 
 def _all_are_read(node: Aggregate, root: Operator) -> bool:
-    """Whether the aggregates were made for what is written, and for HAVING: then nothing is
-    dropped. A subquery may have some that nobody asks for."""
+    """Whether all aggregates are used by the output and HAVING, so that nothing is pruned. A
+    subquery may have unused ones."""
     above = root.inputs[0] if isinstance(root, Sink) else root
     above = above.input if isinstance(above, Project) else above
     while isinstance(above, Filter):

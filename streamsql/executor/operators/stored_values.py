@@ -32,8 +32,8 @@ _DELETED, _TOLD, _WHOLE, _KNOWN = "$deleted", "$told", "$whole", "$known"
 
 
 def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
-    """The rows of a scan, with the places of their records, each value that is not told being that
-    of the row before. A row with one that was never told is reported and left out."""
+    """The rows of a scan with their records' positions, with omitted values taken from the previous
+    row. A row with an unknown value is reported and dropped."""
     names = [column.name for column in node.stored_values]
     if not names:
         return rows

@@ -194,7 +194,7 @@ def _joined(
 
 
 def _filtered(join: Join, besides: Expression | None) -> Operator:
-    """What rows of an inner join have to meet besides, they may as well meet afterwards."""
+    """Further conditions of an inner join can be evaluated after it."""
     inner = join.type is JoinType.INNER and besides is not None
     return Filter(join, besides, "ON") if inner and besides is not None else join
 

@@ -1,4 +1,4 @@
-"""Filter: WHERE, HAVING, and ON besides its equalities."""
+"""Filter: WHERE, HAVING, and the conditions of ON other than its equalities."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class JoinKind(Enum):
     TABLE_TABLE = "table-table"
     FOREIGN_KEY = "foreign-key"
     ROWS = "row-by-row"
-    """All rows that there are, whatever their times and keys: in queries that end."""
+    """All rows, regardless of their times and keys: in queries that end."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Join(Operator):
     `key` names the key column, which holds the value that both sides agree on; a FOREIGN_KEY join
     has the left side's key instead, and `key` is empty. `windowed`: the keys of both are windowed;
     rows must agree on their windows, too, and the result has the left row's. `condition`, over both
-    sides' columns, is what rows of an outer join have to meet besides; an inner one has a Filter.
+    sides' columns, is a further condition of an outer join; an inner one has a Filter.
     """
 
     left: Operator

@@ -25,8 +25,8 @@ from streamsql.types import quote, type_of
 
 @dataclass(frozen=True)
 class Place:
-    """One of the rows of a variable: the first, or the last, and so many rows of the variable from
-    there; then so many rows `back` in the partition, whatever they are."""
+    """One of the rows of a variable: an offset in rows of the variable from the first or the last,
+    and then an offset `back` in rows of the partition."""
 
     first: bool = False
     offset: int = 0
@@ -130,7 +130,7 @@ class Match(Operator):
 
     def stores(self, root: Operator) -> Iterable[StateStore]:
         keys = keys_text(self)
-        growth = "grows with the number of distinct keys, and with what goes on to match"
+        growth = "grows with the number of distinct keys, and with partial matches"
         if self.within_ms is not None:
             kept = span_text(self.within_ms + (self.grace_ms or 0))
             growth = f"a row goes {kept} after its time"

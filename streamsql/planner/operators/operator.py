@@ -31,7 +31,7 @@ class StateStore:
     holds: str
     """What an entry is."""
     key: str
-    """What there is an entry for; empty: there is one entry."""
+    """Key of an entry; empty: a single entry."""
     growth: str
     """What makes it grow, or when entries go."""
 

@@ -38,8 +38,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class OverCall:
-    """A column that OVER makes: of an aggregate's call over a frame; or, with a `lag`, of an
-    expression's value so many rows before, else the default's."""
+    """A column of OVER: an aggregate call over a frame; or, with a `lag`, the value of an expression
+    that number of rows before, otherwise the default."""
 
     name: str
     expression: Expression
@@ -152,7 +152,7 @@ class Over(Operator):
             for call in self.calls
         )
         types = types_of((*self.keys, *(call.expression for call in self.calls)))
-        # Of rows that go on at once nothing is kept but what the calls read.
+        # Of rows that are emitted immediately, only the values of the calls are kept.
         needed = at.needed[id(self)] if self.grace_ms is not None else frozenset()
         kept = at.columns(c for c in self.input.schema if c.name in needed)
         yield at.part("OVER", "", f"{calls} PARTITION BY {keys}", types, columns=kept)

@@ -48,15 +48,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """Where operators say their parts. What is read by another name, from a subquery or an
-    aggregation, is what it stands for."""
+    """Collects the parts of operators. A column with another name, from a subquery or an
+    aggregation, is expanded to its expression."""
 
     needed: Mapping[int, frozenset[str]]
     """By the ids of operators, the columns that those above read."""
     keeping: frozenset[int]
     """The ids of the operators that keep state."""
     _meant: dict[Place, dict[str, Expression]] = field(default_factory=dict)
-    """By places: what the columns of the rows there stand for, where that is not themselves."""
+    """By place: the expressions of columns that are not themselves."""
     place: Place = ()
     stage: int = 0
 
@@ -117,7 +117,7 @@ class Reading:
         return self._meant.get(self.place, {})
 
     def means(self, columns: Mapping[str, Expression]) -> None:
-        """From here on, the columns of the rows stand for these expressions."""
+        """From here on, the columns of the rows represent these expressions."""
         self._meant[self.place] = dict(columns)
 
     def adds(self, columns: Mapping[str, Expression]) -> None:

@@ -42,7 +42,7 @@ def _push(plan: Operator) -> Operator:
 
 
 def _only_over(part: Expression, side: Operator) -> bool:
-    """Whether a condition reads the side's columns, and nothing that the join makes anew."""
+    """Whether a condition reads the side's columns only, and none that the join creates."""
     columns = columns_in(part)
     names = {column.name for column in side.schema} - {ROWTIME.name}
     return bool(columns) and all(column.name in names for column in columns)

@@ -37,7 +37,7 @@ from streamsql.schema import WindowType
 from streamsql.types import quote
 
 BOUND = "bound of a window"
-"""Key of the `meta` of an expression in GROUP BY that stands for the window by itself."""
+"""Key of the `meta` of an expression in GROUP BY that represents the window itself."""
 
 
 def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query:
