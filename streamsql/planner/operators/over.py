@@ -38,8 +38,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class OverCall:
-    """A column of OVER: an aggregate call over a frame; or, with a `lag`, the value of an expression
-    that number of rows before, otherwise the default."""
+    """A column of OVER: an aggregate call over a frame; or, with a `lag`, the value of an
+    expression that number of rows before, otherwise the default."""
 
     name: str
     expression: Expression
