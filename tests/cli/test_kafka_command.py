@@ -53,4 +53,4 @@ def _transactions(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "transactions", "list", *data]) == 0
     assert "Ongoing" not in capsys.readouterr().out
     assert main(["kafka", "transactions", "abort", *data]) == 1
-    assert "abort needs the ids" in capsys.readouterr().err
+    assert "abort requires ids" in capsys.readouterr().err

@@ -216,7 +216,7 @@ def test_what_the_log_has_no_more_is_not_thrown_away(live: Live, kafka: KafkaCli
     )
     assert table.records == sum(end - end // 2 for end in ends.values())
     assert table.bytes is not None and table.bytes > 20 * table.records
-    with pytest.raises(UnsupportedError, match="records before offset .* are there no more"):
+    with pytest.raises(UnsupportedError, match="before offset .* have been deleted"):
         apply(live, SOURCE + SOON + BY_CITY)
     assert live.engine.inspection.sequence == length
     apply(live, SOURCE + SOON + BY_CITY, from_what_is_left=True)

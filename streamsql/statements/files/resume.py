@@ -207,7 +207,7 @@ def _differs(thing: Thing, line: Line, living: Sequence[Event], same: int) -> St
         hint = "Add the change to the file, or DROP the object so that the file creates it again."
     else:
         message = f"{_name(thing)} exists with another definition"
-        detail = f"Created by:     {_statements(living)}\nThe file has:   {now}"
+        detail = f"Created by:   {_statements(living)}\nThe file has: {now}"
         hint = f"{_HOW.get(thing[0], _REPLACE)} Or restore the statement in the file."
     return line.located(CatalogError(message, detail=detail, hint=hint))
 
