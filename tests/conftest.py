@@ -37,44 +37,33 @@ if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
 
 
 class ByFile(LoadScopeScheduling):
-    """Of `--dist loadscope`: gives a worker one file after the other. First those of the folder
-    that it has begun, which share fixtures; then those that share its Spark, since a process has
-    one at a time."""
+    """Of `--dist loadscope`: gives a worker one file after the other, first those of the folder
+    that it has begun, which share fixtures."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
-        self._places: dict[Any, tuple[str, str]] = {}
+        self._folders: dict[Any, str] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: Any) -> None:
-        kind, folder = self._places.get(node, ("", ""))
-        left: defaultdict[tuple[str, str], float] = defaultdict(float)
+        own = self._folders.pop(node, "")
+        left: defaultdict[str, float] = defaultdict(float)
         for file, tests in self.workqueue.items():
-            left[_place(file)] += _seconds(file) * len(tests)
-        workers = Counter(place for other, place in self._places.items() if other is not node)
-        place = max(
-            left,
-            key=lambda place: (
-                place == (kind, folder),
-                place[0] == kind if kind else place[0] != "",
-                place[0] == "",  # to start another Spark costs most
-                left[place] / (1 + workers[place]),
-            ),
-        )
-        self._places[node] = place if place[0] else (kind, place[1])
-        file = next(file for file in self.workqueue if _place(file) == place)
+            left[_folder(file)] += _seconds(file) * len(tests)
+        workers = Counter(self._folders.values())
+        folder = max(left, key=lambda name: (name == own, left[name] / (1 + workers[name])))
+        self._folders[node] = folder
+        file = next(file for file in self.workqueue if _folder(file) == folder)
         self.workqueue.move_to_end(file, last=False)
         super()._assign_work_unit(node)
 
 
-_KINDS = {
-    "engine": ("capture/", "cli/test_run", "cli/test_session", "client/", "engine/", "examples/")
-    + ("kafka/test_security", "live/", "server/"),
-    "fixture": ("cli/test_test", "conformance/", "executor/", "functions/", "queries/"),
-}
-"""What tests share, by the begin of their paths."""
+def _folder(file: str) -> str:
+    return str(Path(file).parent)
+
+
 _SECONDS = {
     "cli": 3.0,
     "engine": 3.0,
@@ -86,13 +75,6 @@ _SECONDS = {
     "queries": 1.2,
 }
 """Of folders, how long a test takes there, roughly; elsewhere a second."""
-
-
-def _place(file: str) -> tuple[str, str]:
-    """What the tests of a file share, and its folder."""
-    path = file.removeprefix("tests/")
-    kinds = (kind for kind, begins in _KINDS.items() if path.startswith(begins))
-    return next(kinds, ""), str(Path(file).parent)
 
 
 def _seconds(file: str) -> float:

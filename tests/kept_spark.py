@@ -1,9 +1,10 @@
 """One JVM with Spark per test process: a runtime that stops leaves it to the next one.
 
 A new JVM loads and compiles for some 20 seconds of processor time, more than most tests need.
-Runtimes with the same master, heap, settings and options share a JVM; a runtime with others ends
-the kept JVM and starts its own. With STREAMSQL_TEST_NEW_JVM each runtime starts a JVM, as in
-production: `make soak` runs the tests that restart an engine this way.
+Engines and fixtures share a JVM: what they set in Spark SQL is set in its session. A runtime with
+another master, heap, jar or setting ends the kept JVM and starts its own. With
+STREAMSQL_TEST_NEW_JVM each runtime starts a JVM, as in production: `make soak` runs the tests that
+restart an engine this way.
 """
 
 from __future__ import annotations
@@ -19,14 +20,21 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from streamsql.executor.spark import session as spark_session
+from streamsql.executor.spark.cluster import DEFAULT_MASTER
+from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.session import SparkRuntime
 from streamsql.test_driver import fixture
+
+_CACHED_CLASSES = "spark.sql.codegen.cache.maxEntries"
+"""Of the JVM, unlike other settings of Spark SQL: a session does not change it."""
 
 
 def install() -> None:
     """Make engines and fixtures keep their JVMs, unless each is to start its own."""
     if not os.environ.get("STREAMSQL_TEST_NEW_JVM"):
         spark_session.SparkRuntime = KeptRuntime  # type: ignore[misc]
+        # A rehearsal is for the optimising compiler, which these JVMs do not have.
+        Jvm.rehearse = lambda jvm, query: None  # type: ignore[method-assign]
         fixture.SparkRuntime = KeptRuntime  # type: ignore[misc]
 
 
@@ -81,6 +89,18 @@ class KeptRuntime(SparkRuntime):
     kept: _Kept | None = None
     _conf: Mapping[str, str]
 
+    def __init__(self, data_dir: Path, **options: Any) -> None:
+        super().__init__(data_dir, **options)
+        if self._master in (DEFAULT_MASTER, fixture.MASTER):
+            self._master, self._tuning = DEFAULT_MASTER, fixture.TUNING
+        given = {_CACHED_CLASSES: fixture.SETTINGS[_CACHED_CLASSES], **self._settings}
+        self._of_session = {
+            name: value
+            for name, value in given.items()
+            if name.startswith("spark.sql.") and name != _CACHED_CLASSES
+        }
+        self._settings = {name: given[name] for name in given.keys() - self._of_session.keys()}
+
     def _start(self) -> SparkSession:
         kept, KeptRuntime.kept = KeptRuntime.kept, None
         if kept is not None and (kept.key != self._key() or kept.process.poll() is not None):
@@ -89,12 +109,13 @@ class KeptRuntime(SparkRuntime):
         if kept is None:
             session = super()._start()
             self._conf = dict(session.conf.getAll)
-            return session
-        kept.gateway.give()
-        self._scratch, self._conf = kept.scratch, kept.settings
-        self._launched(kept.process)
-        session = kept.gateway.session
-        assert isinstance(session, SparkSession)
+        else:
+            kept.gateway.give()
+            self._scratch, self._conf = kept.scratch, kept.settings
+            self._launched(kept.process)
+            session = kept.gateway.session
+        for name, value in self._of_session.items():
+            session.conf.set(name, value)
         return session
 
     def stop(self) -> None:

@@ -23,7 +23,7 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.test_driver.topic_records import TopicRecords
 
 MASTER = "local[32]"
-HEAP = "2g"
+HEAP = "2048m"
 SETTINGS = {
     # Many small queries: what pays for a long one is a loss here.
     "spark.sql.codegen.wholeStage": "false",

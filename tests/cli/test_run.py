@@ -135,21 +135,20 @@ def test_a_file_is_run_until_a_crash_and_again_until_sigterm(
     assert "SELECT N * 2 AS N" in errors and "SELECT N * 3 AS N" in errors
 
 
-def test_an_error_ends_a_script_with_its_place(kafka: KafkaClient, tmp_path: Path) -> None:
+def test_an_error_ends_a_script_with_its_place(
+    kafka: KafkaClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, whose Spark is warm."""
     file = tmp_path / "wrong.sql"
     file.write_text("SHOW VARIABLES;\n\nSELECT * FROM nothing EMIT CHANGES;\nSHOW STREAMS;\n")
-    done = subprocess.run(
-        command(tmp_path / "data", kafka, "run", str(file), "--output", "json"),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=ROOT,
-    )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.splitlines()[:3] == [
+    arguments = ["run", str(file), "--output", "json"]
+    _, _, _, *options = command(tmp_path / "data", kafka, *arguments)
+    assert main(options) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines()[:3] == [
         f"{file}:3:15: catalog error: NOTHING does not exist.",
         "  SELECT * FROM nothing EMIT CHANGES;",
         "                ^^^^^^^",
     ]
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in printed.err

@@ -10,6 +10,7 @@ import base64
 import json
 import random
 from collections import Counter
+from itertools import zip_longest
 
 import pytest
 from engine.live import Live
@@ -208,10 +209,8 @@ def test_groups(tables: Tables) -> None:
         _check_group(tables, group, aggregates, condition)
 
     _check_group(tables, "f", list(AGGREGATES), "")
-    for group in GROUPS:
-        _check_group(tables, group, ["COUNT(*)"], "")
-    for condition in CONDITIONS:
-        _check_group(tables, "f", ["COUNT(*)"], condition)
+    for group, condition in zip_longest(GROUPS, CONDITIONS, fillvalue=""):
+        _check_group(tables, group, ["COUNT(*)"], condition)
     check()
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from kafka.secured_broker import secured_broker, security
 
+from streamsql.cli.main import main
 from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
-PATIENCE = 240.0
 STATEMENTS = """
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='s', value_format='json', partitions=1);
 INSERT INTO s (k, v) VALUES ('a', 1);
@@ -32,7 +30,10 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
         yield found
 
 
-def test_the_whole_engine_logs_in(secured: tuple[str, Path], tmp_path: Path) -> None:
+def test_the_whole_engine_logs_in(
+    secured: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, whose Spark is warm."""
     servers, ca = secured
     client = KafkaClient(servers, security=security(ca))
     client.create_topic("s")
@@ -41,26 +42,14 @@ def test_the_whole_engine_logs_in(secured: tuple[str, Path], tmp_path: Path) -> 
     settings = {"bootstrap.servers": servers, **security(ca)}
     lines = (f"{name}={value}\n" for name, value in settings.items())
     file.write_text("".join(lines).replace("\\", "\\\\"))
-    words = [
-        "-m",
-        "streamsql.cli.main",
-        "--data",
-        str(tmp_path / "data"),
-        "--kafka-config",
-        str(file),
-    ]
-    done = subprocess.run(
-        [sys.executable, *words, "--output", "json", "-e", STATEMENTS],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    options = ["--data", str(tmp_path / "data"), "--kafka-config", str(file), "--output", "json"]
+    assert main([*options, "-e", STATEMENTS]) == 0
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines() if line.startswith("{")]
     assert {"K": "a", "TOTAL": 1} in rows
     assert rows.count({"K": "a", "TOTAL": 1}) == 2, "the push query's row and the pull query's"
-    assert "deserializationError" in done.stdout
-    assert "pa;ss" not in done.stdout + done.stderr
+    assert "deserializationError" in printed.out
+    assert "pa;ss" not in printed.out + printed.err
 
 
 def test_a_wrong_password_is_told(secured: tuple[str, Path]) -> None:
