@@ -198,7 +198,8 @@ def manager(
     manager.start()
     yield manager
     manager.close()
-    assert not any(run.running for run in script.runs)
+    # Of queries that were terminated and hung, runs end on their own.
+    await_until(lambda: not any(run.running for run in script.runs), "all runs have ended")
 
 
 def info(manager: QueryManager) -> QueryInfo:
