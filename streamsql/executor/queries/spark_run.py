@@ -141,34 +141,6 @@ class SparkRun:
         return not self.active()
 
 
-@dataclass(frozen=True)
-class Unstarted:
-    """The run of a query that Spark is told of later, when there is time or a record comes: a
-    restart left it nothing to read."""
-
-    at: Positions
-
-    def active(self) -> bool:
-        """It waits for as long as nobody starts it."""
-        return True
-
-    def failure(self) -> Failure | None:
-        """What does nothing does not fail."""
-        return None
-
-    def positions(self) -> Positions:
-        """Where it is to begin."""
-        return self.at
-
-    def finish(self) -> bool:
-        """It has read nothing."""
-        return True
-
-    def stop(self) -> bool:
-        """Nothing runs."""
-        return True
-
-
 _RETRYABLE = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|NotLeader|LeaderNotAvailable"
     r"|BrokerNotAvailable|Coordinator\w+|RetriableException|UnknownTopicOrPartition"
