@@ -28,7 +28,7 @@ class Definition:
     """None: from the beginning."""
     generation: int = 0
     """The number of the statement that made it: ids may come again, and a checkpoint belongs to one
-    query only. CREATE OR REPLACE goes on with the same."""
+    query only. CREATE OR REPLACE keeps it."""
 
     @property
     def writes(self) -> str | None:

@@ -46,7 +46,7 @@ class DrainRequested(Event):
 
 
 class DrainCancelled(Event):
-    """Nobody waits for the drain any longer."""
+    """No caller waits for the drain any longer."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from streamsql.waiting import Backoff
 
 RETRY = Backoff(1.0, 60.0)
 MOST = 3
-"""A query is held after so many failures in a row for lack of memory, or JVM crashes of which it
-was the only suspect."""
+"""The number of failures in a row, for lack of memory or by JVM crashes of which the query was the
+only suspect, after which it is held."""
 
 
 @dataclass(frozen=True)

@@ -15,47 +15,46 @@ class Launcher(Protocol):
     """Starts queries in Spark; every method may take a second, and raises StreamSQLError."""
 
     def prepare(self, query: Definition) -> Positions:
-        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        """The positions of the next run: those of its checkpoint, else where it begins."""
 
     def catch_up(self, query: Definition, lag: int) -> Run:
-        """Begin to read what there is, about `lag` records, in micro-batches; the run ends by
-        itself."""
+        """Start a run that reads the `lag` records of its topics in micro-batches, and ends."""
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
-        """Begin to go on for good: the run, the mode that Spark allows, and why if not the one
-        asked for."""
+        """Start a continuous run: the run, the mode that Spark allows, and why it is not the
+        one asked for."""
 
     def replays(self, query: Definition) -> bool:
-        """Whether a query that goes on has to begin with a micro-batch, however near it is."""
+        """Whether the next run has to begin with a micro-batch, however small the lag."""
 
     def pulse(self) -> Pulse:
-        """Who runs, who sleeps, and how far each has read in its present batch."""
+        """The queries that run and sleep, and how far each has read in its current batch."""
 
     def has_room(self, query: Definition) -> bool:
-        """Whether the query would find the task slots that it needs in real time."""
+        """Whether the task slots that the query needs in real time are free."""
 
     def behind(self, query: Definition) -> int:
-        """The lag, in records, at which a real-time query is to catch up again."""
+        """The lag, in records, at which a real-time query catches up again."""
 
     def was_killed(self) -> bool:
-        """Whether Spark's JVM, which is gone, has ended by no fault of its own."""
+        """Whether Spark's JVM, which has ended, was killed from outside."""
 
     def failed(self, query: Definition, *, exhausted: bool) -> None:
         """A run of the query has ended by itself, or with its JVM; `exhausted`: it asked for more
         memory than there is, and its next batches are to be smaller."""
 
     def forget(self, query_id: str) -> None:
-        """The query is no more, or is another one from now on: it may have what any has."""
+        """The query was dropped or replaced: its memory limits no longer apply."""
 
     def stopped(self, query_id: str) -> None:
-        """The query's run has ended: its place is free."""
+        """The query's run has ended: its task slots are free."""
 
     def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
         """How many records of each topic of the query lie between positions and its end."""
 
     def sweep(self) -> None:
-        """Have nothing be left of checkpoints that were discarded, as far as that is possible now;
-        raises nothing."""
+        """Delete the remains of discarded checkpoints, as far as that is possible now; raises
+        nothing."""
 
 
 class Watch(Protocol):

@@ -1,9 +1,9 @@
 """The life cycle of a query: `step` takes a state and an event to the next state and its effects.
 
-`step` is pure: it reads no clock, asks nobody and waits for nothing. The manager calls it under one
-lock, hands the effects to its workers, and posts what they come to as further events. A query has
-at most one effect in progress. `TABLE` holds every transition; docs/design/query-lifecycle.md is
-drawn from it by scripts/lifecycle_diagram.py.
+`step` is pure: it reads no clock, calls nothing outside and waits for nothing. The manager calls it
+under one lock, hands the effects to its workers, and posts their results as further events. A query
+has at most one effect in progress. `TABLE` holds every transition; scripts/lifecycle_diagram.py
+draws docs/design/query-lifecycle.md from it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Change = tuple[Query, tuple[Effect, ...]]
 STOP_LOOK_SECONDS = 1.0
 """How often the manager looks at a run that Spark was asked to stop and that has not ended."""
 ASK_EVERY = 30
-"""So many looks lie between two requests to Spark, each of which may take its timeout."""
+"""The number of looks between two requests to Spark, each of which may take its timeout."""
 STEADY_SECONDS = 30.0
 """A live run that lasts so long clears the failures before it."""
 MANY = 10_000

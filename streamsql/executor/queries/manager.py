@@ -111,8 +111,8 @@ class QueryManager:
             self._due.set()
 
     def replace(self, definition: Definition, *, waits: bool = True) -> bool:
-        """Go on with another plan on the same checkpoint; whether the query does so now. One that
-        does not stop takes the plan when it has. Not `waits`: see `unsettled`."""
+        """Run another plan on the same checkpoint; whether the query does so now. A query that
+        does not stop takes the plan once it has. Not `waits`: see `unsettled`."""
         return not self._ask([definition.id], events.ReplaceRequested(definition), waits=waits)
 
     def terminate(
@@ -146,7 +146,7 @@ class QueryManager:
         return self._find(query_id).finished
 
     def resume(self, query_id: str, *, accepts: Collection[str] = ()) -> None:
-        """Let a paused or failed query go on at once, over what these properties are about."""
+        """Let a paused or failed query continue at once, over what these properties are about."""
         self._ask([query_id], events.ResumeRequested(tuple(accepts)), waits=False)
 
     def infos(self) -> list[QueryInfo]:
@@ -341,7 +341,7 @@ class QueryManager:
                 action()
             except Exception:
                 # Without this thread no query starts or stops.
-                _log.exception("the supervision of the queries failed, and goes on")
+                _log.exception("the supervision of the queries failed, and continues")
             due.wait(seconds)
 
     def _tick(self) -> None:

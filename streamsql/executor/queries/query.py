@@ -33,7 +33,7 @@ from streamsql.status import QueryInfo, QueryState
 NEAR = 5_000
 """Records: a query with less lag than this goes live without catching up first."""
 MAX_ROUNDS = 5
-"""A query that new records keep from getting near the end goes live after so many catch-ups."""
+"""The number of catch-ups after which a query goes live though it is not near the end."""
 CATCHING_UP = "it is catching up with what its topics hold"
 STOPPING = "Spark was asked to stop it, and it has not ended yet"
 _RATE_SECONDS = 10.0
@@ -162,7 +162,7 @@ class Query:
 
     @property
     def active(self) -> Deferred | CatchingUp | Live | None:
-        """What runs of it, also while that is stopped or told to Spark."""
+        """What runs of it, also while that is stopped or started in Spark."""
         match self.phase:
             case Deferred() | CatchingUp() | Live():
                 return self.phase
@@ -242,8 +242,8 @@ class Query:
         )
 
     def catches_up_first(self, lags: Mapping[str, int], interrupted: bool) -> bool:
-        """Whether its next run is over what is there: because its topics' `lags` are large, or a
-        run that was `interrupted` may have written a part."""
+        """Whether its next run reads to the present ends: its topics' `lags` are large, or a run
+        that was `interrupted` may have written a part."""
         if self.goal.drain:
             return True
         definition = self.definition

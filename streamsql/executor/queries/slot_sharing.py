@@ -2,7 +2,7 @@
 
 A query that would run in real time but found no slots, and gets records, is given the free ones,
 the busiest query first; where none are free, those of the query that has slept the longest. That
-one goes on in micro-batches, asleep as before, until it is busy itself.
+one continues in micro-batches, asleep as before, until it is busy itself.
 """
 
 from __future__ import annotations

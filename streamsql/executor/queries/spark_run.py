@@ -47,10 +47,10 @@ class Run(Protocol):
     """A started query; all may be called from any thread."""
 
     def active(self) -> bool:
-        """Whether it goes on, or may: False only once it has certainly ended."""
+        """Whether it runs, or may: False only once it has certainly ended."""
 
     def failure(self) -> Failure | None:
-        """What it ended by; None while it goes on, and after a stop."""
+        """The error it ended with; None while it runs, and after a stop."""
 
     def positions(self) -> Positions | None:
         """By topic and partition the offset after the last record done; None before the first

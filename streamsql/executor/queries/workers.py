@@ -14,7 +14,7 @@ WORKERS = 4
 STUCK_SECONDS = 20.0
 """The deadline of an action: after it the action's thread no longer counts among the workers."""
 STUCK_MOST = 32
-"""Beyond so many stuck threads none is replaced."""
+"""Beyond this number of stuck threads none is replaced."""
 Action = Callable[[], None]
 
 
