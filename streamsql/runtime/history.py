@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, Thing
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.definition import Definition
 from streamsql.log.entries import Entry
 from streamsql.nodes import QueryAction, Statement
 from streamsql.parser import parse_one, to_sql

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
-from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.executor.queries.definition import Definition, KnownQuery
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
 from streamsql.parser import parse

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from streamsql.errors import ExternalError
+from streamsql.executor.queries.definition import KnownQuery, stuck
 from streamsql.executor.queries.manager import QueryManager
-from streamsql.executor.queries.persistent_query import KnownQuery, stuck
 from streamsql.executor.spark.write_lease import extend
 from streamsql.log.entries import Entry, FileLog, StatementLog
 from streamsql.log.failover import Effect, Failover, Followed

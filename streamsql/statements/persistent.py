@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.persistent_query import Definition, stuck
+from streamsql.executor.queries.definition import Definition, stuck
 from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.pulse import Progress
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.explain.plan import explain

@@ -6,7 +6,7 @@ import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live
 
-from streamsql.executor.queries.manager import NEAR
+from streamsql.executor.queries.query import NEAR
 from streamsql.executor.spark.session import STATE_MEMORY
 from streamsql.kafka.client import NewRecord
 from streamsql.results import Text

@@ -12,12 +12,12 @@ import pytest
 from streamsql.data_folder import DataDir
 from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries import checkpoint_metadata, start
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.places.place import Place
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.sizes import Machine, sizes_of
-from tests.executor.test_queries import definition
+from tests.executor.definitions import definition
 
 SIZES = sizes_of(Machine(2, 8192), {}, None, has_master=False)
 

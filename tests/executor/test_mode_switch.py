@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from streamsql.catalog import Catalog
-from streamsql.executor.queries import mode_switch
+from streamsql.executor.queries import events, lifecycle, mode_switch
+from streamsql.executor.queries.health import HealthCheck
 from streamsql.executor.queries.mode_switch import (
     LARGE_LAG_SECONDS,
     LASTED_SECONDS,
@@ -20,16 +21,16 @@ from streamsql.executor.queries.mode_switch import (
     SMALL_LAG_SECONDS,
     ModeSwitch,
 )
-from streamsql.executor.queries.observing import Observer
-from streamsql.executor.queries.persistent_query import CATCHING_UP, Activity, PersistentQuery, Use
-from streamsql.executor.queries.slots import to_move
-from streamsql.executor.queries.spark_run import Unstarted
+from streamsql.executor.queries.phases import CatchingUp, Live
+from streamsql.executor.queries.query import CATCHING_UP, Health, Query, Use
+from streamsql.executor.queries.slot_sharing import to_move
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
-from tests.executor.test_queries import definition
+from tests.executor.definitions import definition
+from tests.executor.test_queries import ScriptedRun
 
 RATE = 1_000.0
 LARGE = int(LARGE_LAG_SECONDS * RATE)
@@ -37,22 +38,29 @@ SMALL = int(SMALL_LAG_SECONDS * RATE)
 RISING = [LARGE + 100 * second for second in range(60)]
 
 
-def left_at(switch: ModeSwitch, lags: list[int], rate: float = RATE, begin: int = 0) -> int | None:
+def left_at(
+    switch: ModeSwitch, lags: list[int], rate: float = RATE, begin: int = 0
+) -> tuple[int | None, ModeSwitch]:
     """The second at which a query with these lags leaves real time; None: never."""
     for second, lag in enumerate(lags, begin):
-        if switch.leaves(lag, rate, float(second)):
-            return second
-    return None
+        switch = switch.after(lag, rate, float(second))
+        if switch.fell_behind:
+            return second, switch
+    return None, switch
 
 
-def returned_at(switch: ModeSwitch, lag: int, begin: int) -> int:
+def returned_at(switch: ModeSwitch, lag: int, begin: int) -> tuple[int, ModeSwitch]:
     """The second at which a query that fell behind returns, with this lag from a second on."""
-    return next(s for s in range(begin, begin + 1_000) if switch.returns(lag, RATE, float(s)))
+    for second in range(begin, begin + 1_000):
+        switch = switch.after(lag, RATE, float(second))
+        if not switch.fell_behind:
+            return second, switch
+    raise AssertionError("it does not return")
 
 
 def test_a_query_leaves_after_half_a_minute_of_falling_behind() -> None:
-    switch = ModeSwitch()
-    assert left_at(switch, RISING) == LEAVES_SECONDS + 1
+    left, switch = left_at(ModeSwitch(), RISING)
+    assert left == LEAVES_SECONDS + 1
     assert switch.fell_behind
 
 
@@ -67,37 +75,33 @@ def test_a_query_leaves_after_half_a_minute_of_falling_behind() -> None:
     ids=["little", "ever less", "now and then", "a busy third of a minute"],
 )
 def test_a_query_that_keeps_up_stays(lags: list[int]) -> None:
-    assert left_at(ModeSwitch(), lags) is None
+    assert left_at(ModeSwitch(), lags)[0] is None
 
 
 def test_few_records_do_not_count() -> None:
-    assert left_at(ModeSwitch(), RISING, rate=LEAST_RATE / 2) is None
+    assert left_at(ModeSwitch(), RISING, rate=LEAST_RATE / 2)[0] is None
 
 
 def test_a_query_returns_after_half_a_minute_of_a_small_lag() -> None:
-    switch = ModeSwitch()
-    left_at(switch, RISING)
-    switch.begun()
-    assert not any(switch.returns(SMALL + 1, RATE, 31.0 + s) for s in range(20))
-    assert returned_at(switch, SMALL, 51) == 51 + RETURNS_SECONDS
-    assert not switch.fell_behind
+    switch = left_at(ModeSwitch(), RISING)[1].begun()
+    for second in range(20):
+        switch = switch.after(SMALL + 1, RATE, 31.0 + second)
+        assert switch.fell_behind
+    assert returned_at(switch, SMALL, 51)[0] == 51 + RETURNS_SECONDS
 
 
 def test_a_return_that_did_not_last_makes_the_next_one_later() -> None:
     switch, now, waits = ModeSwitch(), 1_000, []
     for _ in range(6):
-        left = left_at(switch, RISING, begin=now)
+        left, switch = left_at(switch.begun(), RISING, begin=now)
         assert left is not None
-        switch.begun()
-        now = returned_at(switch, 0, left)
+        now, switch = returned_at(switch.begun(), 0, left)
         waits.append(now - left)
-        switch.begun()
     doubled = [RETURNS_SECONDS * 2**n for n in range(6)]
     assert waits == [min(wait, MOST_RETURNS_SECONDS) for wait in doubled]
-    left = left_at(switch, RISING, begin=now + int(LASTED_SECONDS))
+    left, switch = left_at(switch.begun(), RISING, begin=now + int(LASTED_SECONDS))
     assert left is not None
-    switch.begun()
-    assert returned_at(switch, 0, left) - left == RETURNS_SECONDS
+    assert returned_at(switch.begun(), 0, left)[0] - left == RETURNS_SECONDS
 
 
 class Launcher:
@@ -108,57 +112,54 @@ class Launcher:
         return self.limit
 
 
-def observer(limit: int = 200_000) -> Observer:
+def checks(limit: int = 200_000) -> HealthCheck:
     launcher: Any = Launcher(limit)
     watch: Any = None
-    return Observer(launcher, watch)
+    return HealthCheck(launcher, watch)
 
 
-def query(mode: str = "auto") -> PersistentQuery:
-    made = PersistentQuery(replace(definition(), properties={"processing.mode": mode}))
-    made.begun(Unstarted({}), Activity.LIVE)
-    made.use = Use(RATE)
-    return made
+def query(mode: str = "auto") -> Query:
+    asked = replace(definition(), properties={"processing.mode": mode})
+    return Query(asked, Live(ScriptedRun(mode), 0.0, {}), health=Health(use=Use(RATE)))
 
 
-def switched_at(found: Observer, query: PersistentQuery, lags: list[int]) -> int | None:
+def switched_at(found: HealthCheck, query: Query, lags: list[int]) -> tuple[int | None, Query]:
     for second, lag in enumerate(lags):
-        query.lag = lag
-        if found.is_to_switch(query, float(second)):
-            return second
-    return None
+        health, restarts = found._mode(query, replace(query.health, lag=lag), float(second))
+        query = replace(query, health=health)
+        if restarts:
+            return second, query
+    return None, query
 
 
 def test_a_query_in_micro_batches_says_why_and_keeps_its_slots_free_until_it_returns() -> None:
-    slow = query()
-    assert switched_at(observer(), slow, RISING) == LEAVES_SECONDS + 1
+    left, slow = switched_at(checks(), query(), RISING)
+    assert left == LEAVES_SECONDS + 1
     assert slow.not_real_time == mode_switch.REASON
-    slow.mode = Mode.MICRO_BATCH
-    slow.begun(Unstarted({}), Activity.LIVE)
+    slow = replace(slow, mode=Mode.MICRO_BATCH, health=slow.health.begun({}, 0))
     assert to_move([slow], lambda _: True, 99.0) is None
-    assert switched_at(observer(), slow, [0] * 60) == RETURNS_SECONDS
+    returned, slow = switched_at(checks(), slow, [0] * 60)
+    assert returned == RETURNS_SECONDS
     assert slow.not_real_time is None
 
 
 def test_who_is_told_to_stay_in_real_time_stays() -> None:
-    assert switched_at(observer(), query("realtime"), RISING) is None
+    assert switched_at(checks(), query("realtime"), RISING)[0] is None
     # The lag within a batch is not known on a cluster.
-    assert switched_at(observer(sys.maxsize), query(), RISING) is None
+    assert switched_at(checks(sys.maxsize), query(), RISING)[0] is None
 
 
 def test_another_definition_begins_in_real_time() -> None:
-    slow = query()
-    switched_at(observer(), slow, RISING)
-    slow.successor = slow.definition
-    slow.succeeded()
+    _, slow = switched_at(checks(), query(), RISING)
+    slow, _ = lifecycle.step(slow, events.ReplaceRequested(definition()), 99.0)
+    slow, _ = lifecycle.step(slow, events.RunStopped(slow.run), 99.0)
     assert slow.not_real_time is None
 
 
 def test_the_mode_shown_is_the_one_in_which_a_query_runs() -> None:
     shown = query()
-    assert shown.info(None, 0).mode == "real-time"
-    shown.begun(Unstarted({}), Activity.CATCHING_UP)
-    info = shown.info(None, 0)
+    assert shown.info(None).mode == "real-time"
+    info = replace(shown, phase=CatchingUp(ScriptedRun("catch up"), 0.0, {})).info(None)
     assert (info.mode, info.reason) == ("micro-batch", CATCHING_UP)
 
 
@@ -171,11 +172,10 @@ def test_explain_names_the_mode_of_now_and_the_planned_one() -> None:
         planned = plan(statement, catalog, {})
         apply(planned, catalog)
     assert isinstance(planned, QueryStatementPlan)
-    slow = query()
-    slow.mode, slow.mode_reason = Mode.MICRO_BATCH, "it is slow"
-    lines = explain(planned.query, running=slow.info(None, 0)).splitlines()
+    slow = replace(query(), mode=Mode.MICRO_BATCH, mode_reason="it is slow")
+    lines = explain(planned.query, running=slow.info(None)).splitlines()
     assert lines[1:3] == [
         "Mode: micro-batch, because it is slow",
         f"Planned mode: real-time, because {planned.query.mode.reason}",
     ]
-    assert explain(planned.query, running=query().info(None, 0)) == explain(planned.query)
+    assert explain(planned.query, running=query().info(None)) == explain(planned.query)

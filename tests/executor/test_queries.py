@@ -10,28 +10,37 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from awaiting import await_until
 
-from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
-from streamsql.executor.queries import launching, observing, persistent_query, slots
+from streamsql.executor.queries import (
+    admission,
+    events,
+    failures,
+    health,
+    lifecycle,
+    query,
+    slot_sharing,
+    workers,
+)
 from streamsql.executor.queries import manager as queries
 from streamsql.executor.queries.checkpoint import discarded
-from streamsql.executor.queries.launching import WORKERS
-from streamsql.executor.queries.manager import NEAR, QueryManager
-from streamsql.executor.queries.persistent_query import MAX_ROUNDS, Definition
+from streamsql.executor.queries.definition import Definition
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.executor.queries.phases import Deferred, Live
 from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
+from streamsql.executor.queries.query import MAX_ROUNDS, NEAR, Query
 from streamsql.executor.queries.spark_run import Failure
+from streamsql.executor.queries.workers import WORKERS
 from streamsql.kafka.positions import Positions
-from streamsql.nodes import Emit
-from streamsql.planner.operators import Sink, Values
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
-from streamsql.schema import FormatSpec, Kind, Schema, Topic
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
+from tests.executor.definitions import definition
 
 
 class ScriptedRun:
@@ -165,19 +174,6 @@ class Script:
         return [run.kind for run in self.runs]
 
 
-def definition(
-    mode: Mode = Mode.REAL_TIME,
-    query_id: str = "Q",
-    reads: tuple[str, ...] = ("in",),
-    writes: str = "out",
-) -> Definition:
-    json = FormatSpec("JSON")
-    sink = Source("SINK", Kind.STREAM, Schema(()), Topic(writes, json, json))
-    root = Sink(Values((), Schema(())), sink)
-    plan = QueryPlan(root, ModeDecision(mode, "because"), Emit.CHANGES, ("S",), query_id)
-    return Definition(query_id, "CREATE ...", plan, "SINK", reads)
-
-
 @pytest.fixture
 def script() -> Script:
     return Script()
@@ -192,8 +188,9 @@ def manager(
         ("LIVE_LOOK_SECONDS", 0.01),
         ("BEHIND_SECONDS", 0.05),
     ):
-        monkeypatch.setattr(observing, name, seconds)
-    monkeypatch.setattr(persistent_query, "RETRY", Backoff(0.02, 60.0))
+        monkeypatch.setattr(health, name, seconds)
+    monkeypatch.setattr(queries, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(failures, "RETRY", Backoff(0.02, 60.0))
     manager = QueryManager(script, script, tmp_path)
     manager.start()
     yield manager
@@ -225,7 +222,7 @@ def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: S
 def test_a_live_query_is_running_once_it_has_processed_what_there_was(
     manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observing, "BEHIND_SECONDS", 60.0)
+    monkeypatch.setattr(health, "BEHIND_SECONDS", 60.0)
     script.backlog = 2
     manager.add(definition())
     await_runs(script, "real-time")
@@ -256,7 +253,7 @@ def test_how_fast_it_has_caught_up_is_known_where_there_was_much(
     script.backlog = NEAR + 1
     manager.add(definition())
     run = await_runs(script, "catch up")
-    run.at = {"in": {0: persistent_query.MANY}}
+    run.at = {"in": {0: lifecycle.MANY}}
     assert manager.known()["Q"].read_rate is None
     script.backlog = 0
     run.end()
@@ -409,7 +406,10 @@ def test_a_query_paused_before_the_start_is_not_started(script: Script, tmp_path
 def test_after_a_restart_a_query_without_records_runs_unstarted(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(QueryManager, "_start_unstarted", lambda *_: None)
+    def may_start(query: Query, *others: Any, **how: Any) -> bool:
+        return not isinstance(query.phase, Deferred) and admission.may_start(query, *others, **how)
+
+    monkeypatch.setattr(queries, "may_start", may_start)
     manager = QueryManager(script, script, tmp_path)
     manager.add(definition())
     script.sleepers.add("Q")
@@ -449,16 +449,16 @@ def test_what_failed_to_start_is_tried_again_later(script: Script, tmp_path: Pat
 def test_a_busy_query_takes_the_slots_of_one_that_sleeps(
     manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slots, "SHARE_SECONDS", 0.01)
-    monkeypatch.setattr(slots, "SLEEPS_SECONDS", 0.05)
-    monkeypatch.setattr(slots, "LEAST_RATE", 0.0)
+    monkeypatch.setattr(slot_sharing, "SHARE_SECONDS", 0.01)
+    monkeypatch.setattr(slot_sharing, "SLEEPS_SECONDS", 0.05)
+    monkeypatch.setattr(slot_sharing, "LEAST_RATE", 0.0)
     script.sleepers.add("Q")
     manager.add(definition())
     await_runs(script, "real-time")
     script.full = True
     manager.add(definition(query_id="R"))
     await_runs(script, "real-time", "micro-batch", "micro-batch")
-    await_until(lambda: info(manager).reason == slots.YIELDED, "Q to give its slots away")
+    await_until(lambda: info(manager).reason == slot_sharing.YIELDED, "Q to give its slots away")
     assert not script.runs[0].running
     script.full = False
     await_until(lambda: manager.infos()[1].mode == "real-time", "R to get them")
@@ -686,7 +686,7 @@ def test_a_query_that_memory_is_too_little_for_is_tried_with_less(
         run.end(Failure("too large", False, exhausting=True))
         await_state(manager, QueryState.ERROR)
     await_until(lambda: "RESUME Q" in (info(manager).error or ""), "the query to be stopped")
-    assert script.shrunk == 3
+    await_until(lambda: script.shrunk == 3, "its batches to be made smaller")
     manager.resume("Q")
     await_runs(script, *["catch up"] * 4)
 
@@ -706,7 +706,7 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     monkeypatch.setattr(ScriptedRun, "stop", stop)
     monkeypatch.setattr(queries, "STOP_SECONDS", 0.3)
-    monkeypatch.setattr(persistent_query, "STOP_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(lifecycle, "STOP_LOOK_SECONDS", 0.01)
     yield let_go
     let_go.set()
 
@@ -720,7 +720,7 @@ def test_a_run_that_does_not_stop_keeps_its_checkpoint(
     assert manager.terminate("Q") == ["Q"]
     assert (tmp_path / "Q").exists() and script.stops == [] and script.forgotten == []
     assert info(manager).state is QueryState.RUNNING
-    assert info(manager).reason == persistent_query.STOPPING
+    assert info(manager).reason == query.STOPPING
     run.end()
     await_until(lambda: not manager.infos(), "Q to end")
     assert not (tmp_path / "Q").exists() and script.stops == ["Q"]
@@ -788,7 +788,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         return prepare(script, query)
 
     monkeypatch.setattr(Script, "prepare", hang)
-    monkeypatch.setattr(launching, "STUCK_SECONDS", 0.2, raising=False)
+    monkeypatch.setattr(workers, "STUCK_SECONDS", 0.2, raising=False)
     monkeypatch.setattr(queries, "STOP_SECONDS", 0.5)
     yield let_go
     let_go.set()
@@ -816,13 +816,13 @@ def test_few_threads_replace_those_that_hang(
     manager: QueryManager,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(launching, "STUCK_MOST", 2)
+    monkeypatch.setattr(workers, "STUCK_MOST", 2)
     for number in range(3 * WORKERS):
         manager.add(definition(query_id=f"HUNG{number}"))
-    workers = manager._workers
-    await_until(lambda: workers._stuck() >= WORKERS, "the workers to hang")
-    workers.replace_stuck()
-    assert len(workers._began) == WORKERS
+    pool = manager._workers
+    await_until(lambda: pool._stuck() >= WORKERS, "the workers to hang")
+    pool.replace_stuck()
+    assert len(pool._began) == WORKERS
 
 
 def test_the_manager_closes_beside_a_call_that_does_not_return(
@@ -876,15 +876,17 @@ def test_an_error_outside_of_any_query_does_not_end_the_supervision(
         failed.set()
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(QueryManager, "_share_slots", fail)
+    monkeypatch.setattr(slot_sharing, "SHARE_SECONDS", 0.0)
+    monkeypatch.setattr(slot_sharing, "to_move", fail)
     assert failed.wait(10)
     manager.add(definition())
     await_runs(script, "real-time")
 
 
 def test_a_query_whose_lag_is_unknown_has_not_recovered() -> None:
-    query = persistent_query.PersistentQuery(definition())
-    query.failed("too slow", False, 0.0)
-    query.exhausted, query.lag = 2, None
-    query.steady()
-    assert query.exhausted == 2
+    run = ScriptedRun("real-time")
+    too_slow = replace(failures.Failures(), error="too slow", exhausted=2)
+    before = Query(definition(), Live(run, 0.0, {}), failures=too_slow)
+    seen = events.Observed(run, replace(before.health, positions={}, lag=None))
+    after, _ = lifecycle.step(before, seen, lifecycle.STEADY_SECONDS + 1)
+    assert after.failures == replace(failures.Failures(), exhausted=2)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from engine.offline import Offline
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.manager import QueryManager
-from streamsql.executor.queries.persistent_query import PersistentQuery
+from streamsql.executor.queries import events, manager
+from streamsql.executor.queries.phases import Starting
+from streamsql.executor.queries.spark_run import Failure
 from streamsql.log.entries import Entry
 from streamsql.runtime.restore import _followed
 from tests.statements.world import data_folder
@@ -39,27 +40,22 @@ def test_an_entry_is_not_lost_where_a_query_does_not_stop(
     left: list[str],
     paused: list[str],
 ) -> None:
-    unsettled, tries = QueryManager._unsettled, iter([0, 1])
-
-    def some(manager: QueryManager, queries: Sequence[PersistentQuery]) -> list[str]:
-        """Of the queries asked to stop only the first one does, then only the second."""
-        try:
-            stops = next(tries)
-        except StopIteration:
-            return unsettled(manager, list(queries))
-        unsettled(manager, list(queries[stops : stops + 1]))
-        return [q.id for q in queries if q not in queries[stops : stops + 1]] or ["Q"]
-
+    monkeypatch.setattr(manager, "STOP_SECONDS", 0.05)
     with Offline(data_folder(tmp_path, BEFORE)) as engine:
-        monkeypatch.setattr(QueryManager, "_unsettled", some)
-        before = engine.state.catalog
-        effect = _followed(engine.state, "service").fold(Entry(9, sql))
+        queries, before = engine.state.queries, engine.state.catalog
+        starting = list(queries.known())
+        for query_id in starting:
+            found = queries._queries[query_id]
+            queries._queries[query_id] = replace(found, phase=Starting())
+        effect = _followed(engine.state, "s").fold(Entry(9, sql))
         with pytest.raises(ExternalError, match="does not stop"):
             effect()
         assert engine.state.catalog is before
-        with suppress(ExternalError):
-            effect()
+        for query_id in starting:
+            queries._post(query_id, events.StartFailed(Failure("Spark was busy", False)))
+            with suppress(ExternalError):
+                effect()
         effect()
-        known = engine.state.queries.known()
+        known = queries.known()
         assert list(known) == left == list(engine.state.catalog.queries)
         assert [query_id for query_id in known if known[query_id].paused] == paused

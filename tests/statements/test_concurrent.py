@@ -113,14 +113,14 @@ def test_a_query_that_does_not_stop(
     engine: Offline, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
     waits, stops = threading.Event(), threading.Event()
-    unsettled = QueryManager._unsettled
+    unsettled = QueryManager.unsettled
 
-    def wait(manager: QueryManager, queries: Any) -> list[str]:
+    def wait(manager: QueryManager, *query_ids: str) -> list[str]:
         waits.set()
         assert stops.wait(20)
-        return unsettled(manager, queries)
+        return unsettled(manager, *query_ids)
 
-    monkeypatch.setattr(QueryManager, "_unsettled", wait)
+    monkeypatch.setattr(QueryManager, "unsettled", wait)
     with running(lambda: engine.run(sql)) as errors:
         assert waits.wait(10) and is_free(engine)
         threading.Timer(0.1, stops.set).start()

@@ -10,7 +10,7 @@ from statements.world import World
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.style import Style
-from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.executor.queries.definition import Definition, KnownQuery
 from streamsql.log.entries import Offsets
 from streamsql.run_script import NamedText
 from streamsql.session import Session

@@ -10,6 +10,7 @@ import pytest
 from engine.offline import Offline
 
 from streamsql.errors import ExternalError
+from streamsql.executor.queries import events, manager
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.background import Service
 from streamsql.results import Message
@@ -45,9 +46,9 @@ def test_a_query_that_has_not_stopped_keeps_its_id(
         kafka: Any = Service("kafka", lambda report: Kafka())
         kafka.start()
         engine.state.services.kafka = kafka
-        settled = QueryManager._settle_stopped
         with monkeypatch.context() as patch:
-            patch.setattr(QueryManager, "_settle_stopped", lambda *_: None)
+            patch.setattr(manager, "STOP_SECONDS", 0.05)
+            patch.setattr(QueryManager, "_execute", lambda *_: None)
             engine.run("TERMINATE TWO;")
             runs = engine.state.queries._queries["TWO"]
             entries = len(engine.state.log.entries)
@@ -55,7 +56,7 @@ def test_a_query_that_has_not_stopped_keeps_its_id(
                 applied()
         assert engine.state.queries._queries["TWO"] is runs
         assert len(engine.state.log.entries) == entries
-        settled(engine.state.queries, runs)
+        engine.state.queries._post("TWO", events.CheckpointDiscarded())
         applied()
         found = engine.state.queries._queries["TWO"]
-        assert found is not runs and not found.removed
+        assert found is not runs and not found.goal.removed

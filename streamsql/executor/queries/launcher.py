@@ -27,8 +27,8 @@ from streamsql.executor.queries.checkpoint import (
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, forget_read, pulse_of
 from streamsql.executor.queries.relocation import relocate
 from streamsql.executor.queries.removal import BrokenRuns, sweep

@@ -7,7 +7,7 @@ last the next return comes later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LARGE_LAG_SECONDS, LEAVES_SECONDS = 5.0, 30.0
 """A query falls behind while more records wait than it processes in LARGE_LAG_SECONDS, and their
@@ -23,43 +23,49 @@ REASON = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class ModeSwitch:
     """One query's; times are those of `time.monotonic()`, rates are in records a second."""
 
     fell_behind: bool = False
-    """Whether its next live run is to be in micro-batches."""
+    """Whether its next live run is in micro-batches."""
     _large: tuple[float, int] | None = None
     """Since when the lag has been large, and the lag then."""
     _small_since: float | None = None
     _returned_at: float = float("-inf")
     _returns_after: float = RETURNS_SECONDS
 
-    def begun(self) -> None:
-        """A run has begun: what the lag was before says nothing of it."""
-        self._large = self._small_since = None
+    def begun(self) -> ModeSwitch:
+        """As a run begins: the lag before says nothing of it."""
+        return replace(self, _large=None, _small_since=None)
 
-    def leaves(self, lag: int, rate: float, now: float) -> bool:
-        """Whether a query in real time has fallen behind; asked about once a second."""
+    def after(self, lag: int, rate: float, now: float) -> ModeSwitch:
+        """After a look, about once a second; a query changes its mode where `fell_behind` does."""
+        return (self._in_batches if self.fell_behind else self._in_real_time)(lag, rate, now)
+
+    def _in_real_time(self, lag: int, rate: float, now: float) -> ModeSwitch:
+        large = self._large
         if rate < LEAST_RATE or lag < LARGE_LAG_SECONDS * rate:
-            self._large = None
-        elif self._large is None or lag < self._large[1]:
-            self._large = now, lag
-        if self._large is None or now - self._large[0] <= LEAVES_SECONDS:
-            return False
+            large = None
+        elif large is None or lag < large[1]:
+            large = now, lag
+        if large is None or now - large[0] <= LEAVES_SECONDS:
+            return replace(self, _large=large)
         lasted = now - self._returned_at >= LASTED_SECONDS
         again = min(2 * self._returns_after, MOST_RETURNS_SECONDS)
-        self._returns_after = RETURNS_SECONDS if lasted else again
-        self.fell_behind = True
-        return True
+        return replace(
+            self,
+            fell_behind=True,
+            _large=large,
+            _returns_after=RETURNS_SECONDS if lasted else again,
+        )
 
-    def returns(self, lag: int, rate: float, now: float) -> bool:
-        """Whether a query that fell behind is to run in real time again."""
+    def _in_batches(self, lag: int, rate: float, now: float) -> ModeSwitch:
+        since = self._small_since
         if lag > SMALL_LAG_SECONDS * rate:
-            self._small_since = None
-        elif self._small_since is None:
-            self._small_since = now
-        if self._small_since is None or now - self._small_since < self._returns_after:
-            return False
-        self.fell_behind, self._returned_at = False, now
-        return True
+            since = None
+        elif since is None:
+            since = now
+        if since is None or now - since < self._returns_after:
+            return replace(self, _small_since=since)
+        return replace(self, fell_behind=False, _small_since=since, _returned_at=now)

@@ -20,7 +20,7 @@ from streamsql.executor.queries.checkpoint import (
     id_of,
     rebuild_note,
 )
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens

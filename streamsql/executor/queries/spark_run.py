@@ -47,10 +47,10 @@ class Run(Protocol):
     """A started query; all may be called from any thread."""
 
     def active(self) -> bool:
-        """Whether it goes on, or may: False only once it has certainly ended."""
+        """Whether it runs, or may: False only once it has certainly ended."""
 
     def failure(self) -> Failure | None:
-        """What it ended by; None while it goes on, and after a stop."""
+        """The error it ended with; None while it runs, and after a stop."""
 
     def positions(self) -> Positions | None:
         """By topic and partition the offset after the last record done; None before the first
@@ -139,34 +139,6 @@ class SparkRun:
             if self._lives():
                 _log.warning("Spark has not stopped a query: %s", _first_line(str(error)))
         return not self.active()
-
-
-@dataclass(frozen=True)
-class Unstarted:
-    """The run of a query that Spark is told of later, when there is time or a record comes: a
-    restart left it nothing to read."""
-
-    at: Positions
-
-    def active(self) -> bool:
-        """It waits for as long as nobody starts it."""
-        return True
-
-    def failure(self) -> Failure | None:
-        """What does nothing does not fail."""
-        return None
-
-    def positions(self) -> Positions:
-        """Where it is to begin."""
-        return self.at
-
-    def finish(self) -> bool:
-        """It has read nothing."""
-        return True
-
-    def stop(self) -> bool:
-        """Nothing runs."""
-        return True
 
 
 _RETRYABLE = re.compile(

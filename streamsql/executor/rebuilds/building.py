@@ -13,8 +13,9 @@ from streamsql.config import REBUILD_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.checkpoint import BUILDING, RebuildNote
+from streamsql.executor.queries.definition import Definition, stuck
+from streamsql.executor.queries.failures import RETRY
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import RETRY, Definition, stuck
 from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services

@@ -18,9 +18,9 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.batch import Batch, kafka_records
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, told_as
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.rebuilds import HeldTable, newest_records, write_corrections

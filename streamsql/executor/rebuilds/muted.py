@@ -6,9 +6,9 @@ import json
 
 from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries.checkpoint import remove_uncommitted_state
+from streamsql.executor.queries.definition import Definition, stuck
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import told_as
-from streamsql.executor.queries.persistent_query import Definition, stuck
 from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services

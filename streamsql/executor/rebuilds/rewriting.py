@@ -16,8 +16,8 @@ from streamsql.executor.frames.layouts import PACKED
 from streamsql.executor.queries import checkpoint, checkpoint_metadata
 from streamsql.executor.queries.checkpoint import BUILDING
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.rebuilds.batches import last_batch, write_batch
 from streamsql.executor.services.services import Services
 from streamsql.kafka.positions import Positions

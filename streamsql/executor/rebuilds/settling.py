@@ -12,8 +12,8 @@ from streamsql.executor.queries.checkpoint import (
     note_rebuild,
     rebuild_note,
 )
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
 from streamsql.places.place import Place

@@ -1,5 +1,5 @@
-"""Resource limits of queries: task slots, shuffle partitions, records of a batch. slots.py decides
-which queries get scarce slots."""
+"""Resource limits of queries: task slots, shuffle partitions, records of a batch.
+slot_sharing.py decides which queries get scarce slots."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ SHRINKS = 30
 their bytes, and the query stops after three failures in a row."""
 GROW_SECONDS = 600.0
 """How long it takes until such batches may be twice as large again."""
+
+
+def grown(divisor: float, seconds: float) -> float:
+    """How much smaller batches still are after so many seconds."""
+    return max(1.0, divisor / 2 ** (seconds / GROW_SECONDS))
 
 
 class SlotBudget:
@@ -101,7 +106,7 @@ class Capacity:
 
     def _divisor(self, query_id: str) -> float:
         divisor, since = self._divided.get(query_id, (1.0, 0.0))
-        return max(1.0, divisor / 2 ** ((time.monotonic() - since) / GROW_SECONDS))
+        return grown(divisor, time.monotonic() - since)
 
     def forget(self, query_id: str) -> None:
         """The query was dropped or replaced, so its failures are irrelevant."""

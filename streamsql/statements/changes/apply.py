@@ -14,7 +14,7 @@ from functools import partial
 
 from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
-from streamsql.executor.queries.persistent_query import Definition, stuck
+from streamsql.executor.queries.definition import Definition, stuck
 from streamsql.executor.rebuilds.rewriting import StateNotKeptError
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import Statement

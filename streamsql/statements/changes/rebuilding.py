@@ -16,7 +16,7 @@ from types import TracebackType
 
 from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
 from streamsql.executor.queries.checkpoint import is_settled, rebuilt
-from streamsql.executor.queries.persistent_query import Definition, KnownQuery, stuck
+from streamsql.executor.queries.definition import Definition, KnownQuery, stuck
 from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.executor.rebuilds.repartitioning import Repartition
 from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError

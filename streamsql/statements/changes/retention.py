@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streamsql.status import QueryMetrics
 
 if TYPE_CHECKING:
-    from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+    from streamsql.executor.queries.definition import Definition, KnownQuery
 
 Begins = Callable[[str], Mapping[int, int]]
 """First offset of each partition by topic."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from streamsql import nodes
 from streamsql.catalog import Catalog, Thing
 from streamsql.errors import CatalogError, StreamSQLError
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.definition import Definition
 from streamsql.formats.registered import SchemaText
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SchemaLookup

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from streamsql.executor.queries.checkpoint import Takeover
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.definition import Definition
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import ReplayErrors, SelectQuery

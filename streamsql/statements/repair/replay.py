@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.executor.queries.checkpoint import committed, takeovers
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.offset_ranges import offset_ranges
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.client import KafkaClient, NewRecord, Reader, Record
 from streamsql.nodes import ReplayErrors
 from streamsql.planner.plans.guarantee import Guarantee

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.executor.queries.checkpoint import committed, takeovers
+from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
 from streamsql.planner.operators import FileSink, operators

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsql.executor.queries.persistent_query import Activity, PersistentQuery, Use
-from streamsql.executor.queries.slots import SLEEPS_SECONDS, to_move
-from streamsql.executor.queries.spark_run import Unstarted
+from streamsql.executor.queries.phases import Live
+from streamsql.executor.queries.query import Health, Query, Use
+from streamsql.executor.queries.slot_sharing import SLEEPS_SECONDS, to_move
 from streamsql.executor.queries.start import staggered
 from streamsql.executor.spark.capacity import SlotBudget
 from streamsql.planner.plans.query_plan import Mode
-from tests.executor.test_queries import definition
+from tests.executor.definitions import definition
+from tests.executor.test_queries import ScriptedRun
 
 NOW = 1000.0
 
 
 def query(
     name: str, *, mode: Mode, rate: float = 0.0, slept: float | None = None, wanted: str = "auto"
-) -> PersistentQuery:
-    made = PersistentQuery(
-        replace(definition(query_id=name), properties={"processing.mode": wanted})
-    )
-    made.begun(Unstarted({}), Activity.LIVE)
-    made.mode = mode
-    made.use = Use(rate, None if slept is None else NOW - slept)
-    return made
+) -> Query:
+    asked = replace(definition(query_id=name), properties={"processing.mode": wanted})
+    use = Use(rate, None if slept is None else NOW - slept)
+    live = Live(ScriptedRun(mode.value), 0.0, {})
+    return Query(asked, live, mode=mode, health=Health(use=use))
 
 
 def test_nothing_moves_while_nobody_waits() -> None:
@@ -54,11 +52,11 @@ def test_who_slept_longest_gives_its_slots_away() -> None:
 def test_the_rate_is_that_of_late_and_none_asleep() -> None:
     use = Use()
     for second in range(1, 60):
-        use.saw({"in": {0: 100 * second}}, False, float(second))
+        use = use.saw({"in": {0: 100 * second}}, False, float(second))
     assert 90 < use.rate <= 100
-    use.saw({"in": {0: 5900}}, True, 60.0)
+    use = use.saw({"in": {0: 5900}}, True, 60.0)
     assert use.rate == 0 and use.slept(65.0) == 5
-    use.saw({"in": {0: 5901}}, False, 70.0)
+    use = use.saw({"in": {0: 5901}}, False, 70.0)
     assert use.slept(71.0) == 0
 
 
