@@ -21,7 +21,7 @@ GROW_SECONDS = 600.0
 
 
 def grown(divisor: float, seconds: float) -> float:
-    """How much smaller batches still are after so many seconds."""
+    """The divisor of the batch size, `seconds` after it was set: it halves every GROW_SECONDS."""
     return max(1.0, divisor / 2 ** (seconds / GROW_SECONDS))
 
 
