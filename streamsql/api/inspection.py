@@ -28,8 +28,8 @@ from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog, Source
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.pulse import Progress as QueryProgress
 from streamsql.executor.queries.push import SCALABLE, TRANSIENT
+from streamsql.executor.queries.status_poll import Progress as QueryProgress
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import Function
 from streamsql.functions.user import UserAggregate, UserFunction, using

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import situation
+from streamsql.executor.queries.status_poll import Moment, Pulse
 from streamsql.executor.services.services import Services
 
 _log = logging.getLogger("streamsql.kafka")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.definition import Definition
-from streamsql.executor.queries.pulse import Progress
+from streamsql.executor.queries.status_poll import Progress
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.operators import state_stores

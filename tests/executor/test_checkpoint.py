@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries import checkpoint_metadata, removal
+from streamsql.executor.queries import checkpoint_metadata, garbage_collection
 from streamsql.executor.queries.checkpoint import (
     RebuildNote,
     adopt,
@@ -38,8 +38,8 @@ from streamsql.executor.queries.checkpoint import (
     take_over,
     takeovers,
 )
-from streamsql.executor.queries.relocation import relocate
-from streamsql.executor.queries.removal import sweep
+from streamsql.executor.queries.garbage_collection import sweep
+from streamsql.executor.queries.path_fixup import relocate
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.kafka.client import KafkaClient
 
@@ -304,7 +304,7 @@ def test_the_remains_of_a_checkpoint_stay_until_their_id_is_known(
     tmp_path: Path, broken: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retired: list[set[str]] = []
-    monkeypatch.setattr(removal, "retire_tokens", lambda _, __, ids: retired.append(ids))
+    monkeypatch.setattr(garbage_collection, "retire_tokens", lambda _, __, ids: retired.append(ids))
     for name in ("Q", "R"):
         claim(tmp_path / name, 3)
         (tmp_path / name / "metadata").write_text('{"id":"' + name + '"}')

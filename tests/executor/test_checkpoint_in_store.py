@@ -26,7 +26,7 @@ from streamsql.executor.queries.checkpoint import (
     take_over,
     takeovers,
 )
-from streamsql.executor.queries.relocation import relocate
+from streamsql.executor.queries.path_fixup import relocate
 from streamsql.places.place import place_of
 from streamsql.places.store import StorePath, no_store
 

@@ -9,8 +9,8 @@ from typing import Any
 from streamsql.executor.queries.events import Observed
 from streamsql.executor.queries.health import HealthCheck
 from streamsql.executor.queries.phases import Live, Paused
-from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.query import Health, Query
+from streamsql.executor.queries.status_poll import Moment, Pulse
 from streamsql.planner.plans.query_plan import Mode
 from tests.executor.definitions import definition
 from tests.executor.test_queries import ScriptedRun

@@ -31,9 +31,9 @@ from streamsql.executor.queries.checkpoint import discarded
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.phases import Deferred, Live
-from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.query import MAX_ROUNDS, NEAR, Query
 from streamsql.executor.queries.spark_run import Failure
+from streamsql.executor.queries.status_poll import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.workers import WORKERS
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.guarantee import Guarantee

@@ -16,7 +16,7 @@ from engine.offline import Offline
 
 from streamsql.config import EngineConfig
 from streamsql.errors import ExternalError
-from streamsql.executor.queries import checkpoint, manager, removal
+from streamsql.executor.queries import checkpoint, garbage_collection, manager
 from streamsql.executor.services.background import Service
 from streamsql.log.entries import FileLog
 from streamsql.runtime import reconcile as reconciling
@@ -102,9 +102,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
     told(FileLog, "append")
     told(checkpoint, "discard")
-    told(removal, "erase")
+    told(garbage_collection, "erase")
     told(reconciling, "delete_subjects")
-    monkeypatch.setattr(removal, "retire_tokens", cluster.retire_tokens)
+    monkeypatch.setattr(garbage_collection, "retire_tokens", cluster.retire_tokens)
     assert manager.checkpoint is checkpoint
     return cluster
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from streamsql.executor.queries.events import CaughtUp, Observed, RestartDue, RunEvent, RunFailed
 from streamsql.executor.queries.interfaces import Launcher, Watch
 from streamsql.executor.queries.phases import Deferred, Live
-from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.query import Health, Query
+from streamsql.executor.queries.status_poll import Moment, Pulse
 from streamsql.properties import PROCESSING_MODE, get_text
 
 LOOK_SECONDS = 0.1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from streamsql.executor.queries.definition import Definition
-from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Run
+from streamsql.executor.queries.status_poll import Moment, Pulse
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.query_plan import Mode
 

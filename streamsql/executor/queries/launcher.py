@@ -28,11 +28,11 @@ from streamsql.executor.queries.checkpoint import (
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.definition import Definition
+from streamsql.executor.queries.garbage_collection import BrokenRuns, sweep
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
-from streamsql.executor.queries.pulse import Pulse, forget_read, pulse_of
-from streamsql.executor.queries.relocation import relocate
-from streamsql.executor.queries.removal import BrokenRuns, sweep
+from streamsql.executor.queries.path_fixup import relocate
 from streamsql.executor.queries.spark_run import Run, SparkRun
+from streamsql.executor.queries.status_poll import Pulse, forget_read, pulse_of
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots

@@ -29,9 +29,9 @@ from streamsql.executor.queries.phases import (
     Removed,
     Stopping,
 )
-from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.query import Query
 from streamsql.executor.queries.spark_run import classify
+from streamsql.executor.queries.status_poll import Progress
 from streamsql.executor.queries.workers import Workers
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place

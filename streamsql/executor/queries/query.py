@@ -24,8 +24,8 @@ from streamsql.executor.queries.phases import (
     Starting,
     Stopping,
 )
-from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Run
+from streamsql.executor.queries.status_poll import Progress
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.status import QueryInfo, QueryState

@@ -9,7 +9,7 @@ import uuid
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.checkpoint import BUILDING
-from streamsql.executor.queries.relocation import relocate
+from streamsql.executor.queries.path_fixup import relocate
 from streamsql.executor.rebuilds.rewriting import KeptState, StateNotKeptError, check_committed
 from streamsql.kafka.positions import Positions
 from streamsql.places import place
