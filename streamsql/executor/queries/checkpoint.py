@@ -35,9 +35,9 @@ _STATEMENTS = "statements.json"
 _REBUILT = ".rebuilt"
 _REBUILD = "rebuild.json"
 BUILDING = -1
-"""The generation of a checkpoint that is being built anew: no query's."""
+"""The generation of a checkpoint under construction, which belongs to no query."""
 _NOBODY = -2
-"""That of one that is on its way out, where a folder does not go in one step."""
+"""The generation of a checkpoint that is being deleted, where that takes several steps."""
 _KEPT = Kept(_OWNER, json.dumps({"generation": _NOBODY}), ("metadata", _REBUILD))
 _MOST_STATEMENTS = 100
 """That are remembered, which is for longer than the processing log remembers failures."""
@@ -107,7 +107,7 @@ def write_file(checkpoint: Place, name: str, content: object) -> None:
 
 
 def remove(checkpoint: Place) -> None:
-    """Delete a checkpoint of which nothing else is to be seen to; does nothing if there is none."""
+    """Delete a checkpoint that has left nothing elsewhere; does nothing if there is none."""
     gone = discard(checkpoint)
     if gone is not None:
         erase(gone)
@@ -246,12 +246,12 @@ def _numbers(folder: Place) -> list[int]:
     return [int(p.name) for p in entries(folder) if p.name.isdigit()]
 
 
-# -- built anew ----------------------------------------------------------------------------------
+# -- rebuilt -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RebuildNote:
-    """What is to be done about a checkpoint that was built anew before its query runs on it."""
+    """What remains to be done for a rebuilt checkpoint before its query runs on it."""
 
     topic: str | None
     """Has the results so far of a query that makes a table."""
@@ -260,19 +260,19 @@ class RebuildNote:
 
 
 def rebuilt(checkpoint: Place) -> Place:
-    """Where a query's checkpoint is built anew beside the one that it runs on."""
+    """The folder in which a query's checkpoint is rebuilt, beside the one it runs on."""
     return checkpoint.with_name(checkpoint.name + _REBUILT)
 
 
 def hand_over(building: Place, generation: int) -> None:
-    """Have a checkpoint that was built anew be that of a generation of its query. ExternalError
-    where a file cannot be written."""
+    """Make a rebuilt checkpoint that of a generation of its query. ExternalError where a file
+    cannot be written."""
     write_file(building, _OWNER, {"generation": generation})
 
 
 def adopt(checkpoint: Place, generation: int) -> None:
-    """Put the checkpoint that was built anew for this generation, if there is one, in the place of
-    the one before. ExternalError where a folder cannot be renamed."""
+    """Replace the previous checkpoint by the one that was rebuilt for this generation, if there is
+    one. ExternalError where a folder cannot be renamed."""
     new = rebuilt(checkpoint)
     if _generation(new) != generation:
         return

@@ -1,7 +1,8 @@
-"""What a checkpoint says of the engine and the query that wrote it; whether another can go on.
+"""The metadata of a checkpoint: the engine and the query that wrote it, and whether another can
+continue from it.
 
-A file of JSON beside Spark's own, written before the query first runs, and anew by each version
-that goes on from it. State that a query would read otherwise than it was written is found by it
+A file of JSON beside Spark's own, written before the query first runs, and by each version that
+continues from it. State that a query would read otherwise than it was written is found by it
 before anything is read; a checkpoint of before there was this file is taken as it is.
 """
 
@@ -52,8 +53,8 @@ class CheckpointMetadata:
 
 
 def read(checkpoint: Place) -> CheckpointMetadata | None:
-    """What a checkpoint says that a query can go on from; None where there is nothing to go on
-    from, or an earlier version wrote it. UnsupportedError for what a later version wrote."""
+    """The metadata of a checkpoint that a query can continue from; None where nothing is committed,
+    or an earlier version wrote it. UnsupportedError for what a later version wrote."""
     if not has_commits(checkpoint):
         return None
     path = checkpoint / _FILE
@@ -96,8 +97,8 @@ def _columns(found: list[list[str]]) -> Columns:
 
 
 def settle(checkpoint: Place, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
-    """Have a checkpoint say that the query is going on from it now; UnsupportedError where it
-    cannot, since its state or its sources are others."""
+    """Note in a checkpoint that the query continues from it now; UnsupportedError where it cannot,
+    because its state or its sources differ."""
     if was is not None:
         for problem in _problems(was, now):
             raise UnsupportedError(

@@ -26,7 +26,7 @@ class QueryCounters:
         return {query_id: QueryMetrics.of(numbers) for query_id, numbers in found.items()}
 
     def forget(self, query_id: str) -> None:
-        """A query has ended for good, or begins anew."""
+        """A query has ended for good, or begins without state."""
         self._ask(lambda java: java.forget(query_id))
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:

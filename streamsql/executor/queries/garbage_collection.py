@@ -58,7 +58,7 @@ class BrokenRuns:
         """Before a query starts: abort what is open of those that have failed since, none of which
         has started again. Raises nothing: see `abort`."""
         with self._lock:
-            # Whoever is one of them starts after this, not while it is fenced.
+            # Each of them starts after this, not while it is fenced.
             if broken := [self._broken.pop(name) for name in list(self._broken)]:
                 self.abort(broken)
 
@@ -83,7 +83,7 @@ def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> Non
     gone = _readable(discarded(folder))
     ids = {found for found, _ in gone.values() if found is not None}
     if ids:
-        # First whoever might still write is kept from it, if only a process that was stopped.
+        # First fence what might still write, such as a process that was stopped.
         abort_transactions(ids, client, spark, SWEEP_SECONDS)
         retire_tokens(client, COMMITS_TOPIC, ids)
     for each, (_, note) in gone.items():
@@ -109,7 +109,7 @@ def abort_transactions(
 ) -> int:
     """Abort what the runs on these checkpoints have left open, however they ended; none of them
     may be running here. How many transactions that were; ExternalError where they are not over
-    after so many seconds.
+    after this number of seconds.
 
     Until then no reader of committed data sees what comes after them.
     """

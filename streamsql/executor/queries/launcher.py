@@ -98,12 +98,12 @@ class SparkLauncher:
         self.counters = QueryCounters(services.current_spark)
         self.was_killed = services.spark_was_killed
         self.settle: Callable[[Definition], None] = lambda query: None
-        """Sees to what is to be done before a query goes on: see executor/rebuilds."""
+        """Finishes a rebuild before its query continues: see executor/rebuilds."""
 
     # -- offsets ---------------------------------------------------------------------------------
 
     def prepare(self, query: Definition) -> Positions:
-        """Have a query's checkpoint ready for its next run; where it goes on."""
+        """Prepare a query's checkpoint for its next run; the positions at which that begins."""
         self.settle(query)
         folder = self._data.checkpoints / query.id
         take_over(folder, query.generation, query.sql)
@@ -113,7 +113,7 @@ class SparkLauncher:
         return self.positions(query)
 
     def positions(self, query: Definition) -> Positions:
-        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        """The positions of the next run: those of the checkpoint, else where the query begins."""
         folder, client = self._data.checkpoints / query.id, self._services.kafka.get()
         return committed(folder) or first_positions(query.topics, query.starting_offsets, client)
 
@@ -171,14 +171,14 @@ class SparkLauncher:
                 begin = self.positions(query)
                 read_in_steps(query.plan, query.id, context, begin, self._services.kafka.get())
         else:
-            # It needs no limit, which real time rejects: the same frame can go on with that.
+            # It needs no limit, which real time rejects: the same frame can continue with that.
             spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
             self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
         return self.run_of(start(spec, Trigger.AVAILABLE_NOW), spec)
 
     def replays(self, query: Definition) -> bool:
-        """Whether a query that goes on begins with a micro-batch: a real-time one may be torn."""
+        """Whether the next run begins with a micro-batch: a real-time one may be torn."""
         plan = query.plan
         exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
         if not exactly_once or replay_of(plan.root) is not Replay.KEY:
@@ -204,7 +204,7 @@ class SparkLauncher:
         return self._settled(query, spec)
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
-        """A run that goes on for ever; its mode, and why that is not the one asked for."""
+        """A continuous run; its mode, and why that is not the one asked for."""
         from streamsql.executor.queries.start import Trigger, start
 
         # What comes in an interval is one batch, without a limit, as in real time.
@@ -230,7 +230,7 @@ class SparkLauncher:
         *,
         catch_up: bool = False,
     ) -> Run:
-        """A push query whose rows go to `topic`: live, or a run over what is there now."""
+        """A push query whose rows go to `topic`: live, or a run over the present records."""
         mode = Mode.MICRO_BATCH if catch_up else plan.mode.mode
         try:
             return self._push(plan, topic, mode, properties, offsets, catch_up)
@@ -305,7 +305,7 @@ class SparkLauncher:
         forget_read(self._services.current_spark(), query_id)
 
     def forget(self, query_id: str) -> None:
-        """The query is no more, or is another one from now on."""
+        """The query was dropped or replaced."""
         self.capacity.forget(query_id)
 
     def failed(self, query: Definition, *, exhausted: bool) -> None:

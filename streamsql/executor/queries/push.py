@@ -1,4 +1,4 @@
-"""Push queries: SELECT .. EMIT CHANGES whose rows reach whoever asked.
+"""Push queries: SELECT .. EMIT CHANGES whose rows reach the client that asked.
 
 A push query runs in Spark like a persistent one, into a topic of its own that is read here and
 deleted at the end. It has no place in the catalog or in the statement log.
@@ -53,8 +53,8 @@ class PushQueries:
         self._data = data
         self._numbers = itertools.count(1)
         self._running: dict[str, PushQuery] = {}
-        # Reentrant: rows that nobody reads on are closed by the garbage collector, in any thread
-        # and at any moment, also in one that holds the lock.
+        # Reentrant: the garbage collector closes rows that no client reads any longer, in any
+        # thread and at any moment, also in one that holds the lock.
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._tidied = threading.Event()
@@ -92,7 +92,7 @@ class PushQueries:
         try:
             start = partial(self._launcher.push, plan, topic, properties, offsets)
             if len(plan.reads) > 1:
-                # What is there is merged by time first; see Definition.merges.
+                # The present records are merged by time first; see Definition.merges.
                 query.run, query.then = start(catch_up=True), start
             else:
                 query.run = start()
@@ -215,7 +215,7 @@ class PushQuery:
     def cancel(self) -> None:
         """End it from any thread: its rows end within a moment."""
         self._cancelled.set()
-        # Where nobody reads the rows (any more), nobody would see to the end of them.
+        # Where no client reads the rows, no caller would notice their end.
         late = threading.Timer(LATE_SECONDS if self._begun else 0.0, self.finish)
         late.daemon = True
         late.start()

@@ -169,7 +169,7 @@ _SITUATIONS = (
     ),
     (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
 )
-"""Outside of the engine, and as good as new once somebody has seen to them."""
+"""External conditions; queries recover once an operator has resolved them."""
 _LIMIT = re.compile(r"io\.streamsql\.operators\.MemoryLimitException: ([^\n]+)")
 _OUT_OF_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError(?:: (?P<what>[^\n]+))?(?P<trace>(?:\s+at [^\n]+)*)"
@@ -216,7 +216,7 @@ def _trace(error: BaseException | None) -> str:
 
 
 def situation(text: str) -> str | None:
-    """What an error says of disks or of Kafka that somebody has to see to; None: nothing."""
+    """The external condition, of disks or of Kafka, that an error reports; None: none."""
     return next((words for found, words in _SITUATIONS if found.search(text)), None)
 
 

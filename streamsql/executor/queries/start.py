@@ -1,6 +1,6 @@
 """Starts a lowered query in one of its modes, always on the same checkpoint.
 
-A query catches up in micro-batches and goes on in real time; when to move is the caller's decision.
+A query catches up in micro-batches and continues in real time; the caller decides when to move.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from streamsql.properties import (
 
 
 class Trigger(Enum):
-    """How a query runs: over what is there now, or continuously."""
+    """How a query runs: over the present records, or continuously."""
 
     AVAILABLE_NOW = "available now"
     REAL_TIME = "real-time"

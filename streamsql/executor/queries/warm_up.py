@@ -73,7 +73,7 @@ class _Run:
         return ClassicDataFrame(self._java.records(), self._context.spark)
 
     def batches(self, number: int, interval: str | None) -> int:
-        """Until there were so many; `interval` is of commits in real time, None: micro-batches."""
+        """Until this number has run; `interval` is of commits in real time, None: micro-batches."""
         if not self._wanted():
             return self._batches
         spec = lower(self._sample.plan, self._context)
