@@ -17,7 +17,7 @@ SHRINKS = 30
 """Divisor of batch sizes after an out-of-memory error: the number of records says little about
 their bytes, and the query stops after three failures in a row."""
 GROW_SECONDS = 600.0
-"""How long it takes until such batches may be twice as large again."""
+"""Time until a reduced batch size doubles."""
 
 
 def grown(divisor: float, seconds: float) -> float:
