@@ -55,6 +55,7 @@ def test_a_query_says_which_records_it_lost(live: Live, kafka: KafkaClient, mode
     insert(live, 1, 2)
     live.table("n", lambda rows: rows == {"k": (3,)})
     query = only_query(live)
+    live.await_lag(query, 0)
     live.run(f"PAUSE {query};")
     insert(live, 10, 20, 40)
     delete_before(kafka, live.name("S"), 4)

@@ -288,7 +288,7 @@ def test_what_is_shown(live: Live, tmp_path: Path) -> None:
     explained = "\n".join(live.texts(f"EXPLAIN {query};"))
     assert f"Looked up: `{name}`" in explained
     listed = "\n".join(live.texts("SHOW QUERIES EXTENDED;"))
-    assert f"{name} (looked up in {path})" in listed
+    assert f"{name} (lookup in {path})" in listed
     with pytest.raises(UnsupportedError, match="may return other rows than at processing time"):
         live.run(f"VERIFY QUERY {query};")
     live.run("DROP TABLE $cities CASCADE;")

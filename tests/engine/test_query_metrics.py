@@ -89,8 +89,9 @@ def test_spark_has_the_sizes_that_are_shown(live: Live) -> None:
     rows = (line.split(" | ") for line in live.texts("SHOW PROPERTIES;"))
     shown = {row[0]: row[2] for row in rows}
     spark = live.engine._state.services.spark.get().session
-    heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory()  # type: ignore[attr-defined]
-    assert heap == int(shown["streamsql.heap.mb"]) << 20
+    beans = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[attr-defined]
+    options = list(beans.getRuntimeMXBean().getInputArguments())
+    assert f"-Xmx{shown['streamsql.heap.mb']}m" in options
     assert spark.conf.get(STATE_MEMORY) == shown["streamsql.state.memory.mb"]
 
 
