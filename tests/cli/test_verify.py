@@ -20,7 +20,7 @@ FOUND = Rows((Field("Result"), Field("Rows")), [("the same", 3)], "up to here")
 ANSWERS: dict[str, list[Result] | Exception] = {
     "GOOD": [FOUND],
     "ELSEWHERE": [FOUND],
-    "WRONG": [FOUND, Warning("1 rows of O differ from the result of the log.")],
+    "WRONG": [FOUND, Warning("1 row of O differs from the result of the log.")],
     "REFUSED": UnsupportedError("REFUSED cannot be verified"),
     "LOST": ExternalError("no answer from Kafka"),
 }

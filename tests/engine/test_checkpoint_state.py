@@ -32,6 +32,7 @@ class Checkpoint:
     def __init__(self, live: Live, folder: Path) -> None:
         (self.query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
         self.live = live
+        live.await_lag(self.query, 0)  # Its batches are committed.
         self.file = folder / "checkpoints" / self.query / "state.json"
 
     @property

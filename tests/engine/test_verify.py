@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 def verify(live: Live, query_id: str) -> tuple[Mapping[str, object], str]:
     """How many rows have which result, and the examples."""
     (result, *_, warning) = live.run(f"VERIFY QUERY {query_id};")
-    assert isinstance(warning, Warning) and warning.text.startswith("1 of the rows of ")
+    assert isinstance(warning, Warning) and warning.text.startswith("1 row of ")
     assert isinstance(result, Rows)
     counts = {str(kind): count for kind, count, _ in result.rows if kind}
     return counts, "\n".join(str(row[2]) for row in result.rows)

@@ -129,7 +129,7 @@ class Aggregate(Operator):
     def differs_in_batch(self) -> str | None:
         if self.input.kind is Kind.STREAM:
             return None
-        return "a batch has no groups of a table that have become empty, and the query keeps them"
+        return "the query keeps empty groups of a table, and a batch has none"
 
 
 def _windows(window: Window, keys: str, rows: str) -> StateStore:

@@ -245,7 +245,7 @@ class Join(Operator):
     def differs_in_batch(self) -> str | None:
         if not self.joins_own_groups:
             return None
-        return "a row was joined with its group as it was then, and a batch has the last only"
+        return "rows were joined with intermediate groups, and a batch has the final groups only"
 
 
 def join_text(plan: Join) -> str:

@@ -75,9 +75,7 @@ class Match(Operator):
     deletions = Deletions.PASSED_ON
     knows_cause = False
     needs_batch = None
-    differs_in_batch = (
-        "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
-    )
+    differs_in_batch = "MATCH_RECOGNIZE drops late rows, and a batch reads all rows in order"
 
     @cached_property
     def schema(self) -> Schema:

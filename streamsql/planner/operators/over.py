@@ -69,7 +69,7 @@ class Over(Operator):
     deletions = Deletions.PASSED_ON
     time_decides = False
     knows_cause = False
-    differs_in_batch = "OVER leaves out what came late, and a batch has all rows in order"
+    differs_in_batch = "OVER drops late rows, and a batch reads all rows in order"
 
     @cached_property
     def schema(self) -> Schema:

@@ -60,7 +60,9 @@ def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
     wrong = _WRONG_ONCE if definition.plan.guarantee is Guarantee.EXACTLY_ONCE else _WRONG
     count = sum(each.count for each in found if each.finding.name in wrong)
     if count:
-        results.append(Warning(f"{count} rows of {sink} differ from the result of the log."))
+        rows = "1 row" if count == 1 else f"{count} rows"
+        differ = "differs" if count == 1 else "differ"
+        results.append(Warning(f"{rows} of {sink} {differ} from the result of the log."))
     return results
 
 
