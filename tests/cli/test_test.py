@@ -179,7 +179,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, kafka: KafkaClient) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.json"], "there is no nowhere.json"),
+        (["nowhere.json"], "nowhere.json does not exist"),
         (["examples", "-k", "no such test"], "no matching tests"),
     ],
 )
