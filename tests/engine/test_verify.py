@@ -56,7 +56,7 @@ def test_a_fault_in_one_row_is_found_while_the_queries_run(live: Live, kafka: Ka
         (
             "CREATE TABLE $s (id INT PRIMARY KEY, v INT)",
             "CREATE TABLE $t AS SELECT v, COUNT(*) AS n FROM $s GROUP BY v;",
-            "groups of a table that have become empty",
+            "keeps empty groups of a table",
         ),
         (
             "CREATE STREAM $s (id INT KEY, v INT)",

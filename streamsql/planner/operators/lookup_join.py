@@ -78,10 +78,7 @@ class LookupJoin(RowByRow):
 
     @property
     def differs_in_batch(self) -> str | None:
-        return (
-            f"what is looked up in {self.lookup.name} may be another row than it was when the "
-            "query looked"
-        )
+        return f"lookups in {self.lookup.name} may return other rows than at processing time"
 
 
 def lookup_text(plan: LookupJoin) -> str:
