@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
 from streamsql.executor.frames.context import LoweringContext
@@ -72,19 +74,22 @@ def _frame(records: Sequence[Record], context: LoweringContext) -> DataFrame:
         StructField(f.name, LongType()) if f.name == "timestamp" else f for f in RECORDS.fields
     ]
     rows = [
-        (
-            r.key,
-            r.value,
-            r.topic,
-            r.partition,
-            r.offset,
-            -1 if r.timestamp is None else r.timestamp,
-            0,
-            list(r.headers) or None,
-        )
+        {
+            "key": r.key,
+            "value": r.value,
+            "topic": r.topic,
+            "partition": r.partition,
+            "offset": r.offset,
+            "timestamp": -1 if r.timestamp is None else r.timestamp,
+            "timestampType": 0,
+            "headers": [{"key": key, "value": value} for key, value in r.headers] or None,
+        }
         for r in records
     ]
-    found = context.spark.createDataFrame(rows, StructType(fields))
+    kinds = StructType(fields)
+    # Spark reads Python's own rows by dozens of Python processes; Arrow's are a local relation.
+    table = pa.Table.from_pylist(rows, to_arrow_schema(kinds, timezone="UTC"))
+    found = context.spark.createDataFrame(table, kinds).coalesce(1)
     return found.withColumn("timestamp", F.timestamp_millis(F.col("timestamp")))
 
 
