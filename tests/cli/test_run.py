@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 SECONDS = 300.0
 ROOT = Path(__file__).parents[2]
-ROWS = "1 of them to INSERT rows, which are not written again."
+ROWS = "1 of them INSERTs of rows, which are not written again."
 
 
 def command(data: Path, kafka: KafkaClient, *arguments: str) -> list[str]:
@@ -102,7 +102,7 @@ def test_a_file_is_run_until_a_crash_and_again_until_sigterm(
 
     outputs = (
         ["Stream created", "Created query with ID CSAS_DOUBLED_0"],
-        ["3 statements have been run before, " + ROWS],
+        ["3 statements have already been run, " + ROWS],
     )
     for number, expected in enumerate(outputs, 1):
         process = run(2)
