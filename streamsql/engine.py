@@ -332,8 +332,7 @@ class Engine:
         failover = self._state.failover
         return failover.sync(timeout) if failover is not None else True
 
-    # -- inspection
-    # ----------------------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------
 
     def catalog(self) -> Catalog:
         """An immutable snapshot of the catalog."""

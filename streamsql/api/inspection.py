@@ -56,8 +56,7 @@ class Inspection:
     def __init__(self, state: EngineState) -> None:
         self._state = state
 
-    # -- catalog
-    # -------------------------------------------------------------------------------------
+    # -- catalog -----------------------------------------------------------------------------------
 
     def sources(self, kind: Kind | None = None) -> list[SourceFacts]:
         """All streams and tables, or those of a kind, in order of creation."""

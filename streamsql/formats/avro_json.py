@@ -84,8 +84,7 @@ def _plain(schema: Avro) -> Avro:
     return plain
 
 
-# -- our logical types
-# ------------------------------------------------------------------------------
+# -- our logical types -----------------------------------------------------------------------------
 
 _ALONE = "streamsql"
 """Conversions for types without alternatives."""

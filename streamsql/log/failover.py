@@ -107,8 +107,7 @@ class Failover:
             self._thread.join(RETRY_SECONDS + 2 * POLL_SECONDS)
         self._leadership.close()
 
-    # -- announcements
-    # ------------------------------------------------------------------------------
+    # -- announcements -----------------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:

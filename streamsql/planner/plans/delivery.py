@@ -1,7 +1,7 @@
 """Exactly-once delivery: what it takes to give it to a plan.
 
 A query that goes on after a failure runs its last batch again. What was committed of it must not be
-written a second time; how that is told is decided here, written down in
+written a second time; how a repeated row is recognized is decided here, see
 docs/design/exactly-once.md.
 """
 

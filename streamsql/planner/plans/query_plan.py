@@ -44,7 +44,7 @@ class QueryPlan:
     guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
     unoptimized: Operator | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
-    partitions: int | None = None  # of its state, where a number is told
+    partitions: int | None = None  # of its state, where a property sets their number
 
     @property
     def schema(self) -> Schema:
