@@ -1,0 +1,1 @@
+"""The relational planner: standard SQL over streams, tables and views."""

@@ -1,0 +1,308 @@
+"""Relational algebra: what views maintain and pull queries evaluate.
+
+A relation is a bag of rows. Its columns are `Field`s, whose ids are unique within a plan, so that
+no operator needs to rename what its inputs have. Expressions are typed sqlglot nodes of standard
+SQL: a column is an `exp.Column` without a table, named by the id of its field, and `node.type` is
+its SQL type. No expression contains a subquery; decorrelation has made joins of them.
+
+Each operator has one meaning, over whole relations. The bounded lowering evaluates it over what
+the relations hold, the incremental lowering keeps its result up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import Enum
+
+from streamsql.nodes import Expression
+from streamsql.types import SQLType
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a relation."""
+
+    id: str
+    """Unique within a plan."""
+    name: str
+    """What a user calls it, in messages and in the result."""
+    type: SQLType
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A node of a plan."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of its rows."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        found: list[Relation] = []
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, Relation):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.extend(item for item in value if isinstance(item, Relation))
+        return tuple(found)
+
+
+def relations(root: Relation) -> Iterator[Relation]:
+    """The root and everything below it, inputs last."""
+    yield root
+    for below in root.inputs:
+        yield from relations(below)
+
+
+# -- leaves --------------------------------------------------------------------------------------
+
+
+class Growth(Enum):
+    """How the contents of a source change."""
+
+    APPENDED = "a stream: rows are only added"
+    REPLACED = "a table or a view: the latest row of each key"
+
+
+@dataclass(frozen=True)
+class Scan(Relation):
+    """A stream, table or view of the catalog, however often the query names it."""
+
+    source: str
+    columns: tuple[tuple[str, Field], ...]
+    """The source's name of each column that is read, and its field."""
+    growth: Growth
+    key: tuple[Field, ...] = ()
+    """The primary key, where it is among the fields; empty for a stream."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(field for _, field in self.columns)
+
+
+@dataclass(frozen=True)
+class Values(Relation):
+    """Rows of constant expressions. One row without fields stands for a missing FROM."""
+
+    rows: tuple[tuple[Expression, ...], ...]
+    columns: tuple[Field, ...] = ()
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
+# -- a row at a time -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Filter(Relation):
+    """The rows for which the condition is true."""
+
+    input: Relation
+    condition: Expression
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
+@dataclass(frozen=True)
+class Project(Relation):
+    """Each row's expressions. A field that passes through unchanged keeps its id."""
+
+    input: Relation
+    items: tuple[tuple[Field, Expression], ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(field for field, _ in self.items)
+
+
+@dataclass(frozen=True)
+class Expand(Relation):
+    """Each row once per projection: GROUPING SETS, ROLLUP and CUBE."""
+
+    input: Relation
+    projections: tuple[tuple[Expression, ...], ...]
+    columns: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True)
+class Generate(Relation):
+    """Each row with each row of a table function of it: unnest, generate_series, windows of TUMBLE
+    and HOP."""
+
+    input: Relation
+    call: Expression
+    columns: tuple[Field, ...]
+    """Of the function's rows."""
+    outer: bool = False
+    """Whether a row for which the function has none is kept, with nulls."""
+    ordinality: Field | None = None
+    """The number of the function's row, from 1."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        number = (self.ordinality,) if self.ordinality else ()
+        return self.input.fields + self.columns + number
+
+
+@dataclass(frozen=True)
+class UnionAll(Relation):
+    """The rows of all inputs; the fields of each are taken by position."""
+
+    relations: tuple[Relation, ...]
+    columns: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
+# -- joins ---------------------------------------------------------------------------------------
+
+
+class JoinKind(Enum):
+    """Which rows a join gives."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    FULL = "FULL"
+    SEMI = "SEMI"
+    """Each left row that has a partner, once."""
+    ANTI = "ANTI"
+    """Each left row that has none."""
+
+
+@dataclass(frozen=True)
+class Join(Relation):
+    """Pairs of rows for which all equalities and the condition are true. A RIGHT join is a LEFT
+    join of its exchanged sides. Without equalities each row is compared with each."""
+
+    left: Relation
+    right: Relation
+    kind: JoinKind
+    equalities: tuple[tuple[Expression, Expression], ...] = ()
+    """Of the left and of the right side's fields. A null equals nothing."""
+    condition: Expression | None = None
+    """What else a pair must satisfy."""
+    null_safe: tuple[bool, ...] = ()
+    """By equality, whether a null equals a null (IS NOT DISTINCT FROM); empty: nowhere."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
+            return self.left.fields
+        return self.left.fields + self.right.fields
+
+
+# -- groups --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Aggregate(Relation):
+    """One row per combination of the keys, nulls being equal; without keys always one row. Without
+    aggregates: DISTINCT."""
+
+    input: Relation
+    keys: tuple[Field, ...]
+    aggregates: tuple[tuple[Field, Expression], ...] = ()
+    """Aggregate calls, each with its DISTINCT, ORDER BY and FILTER."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.keys + tuple(field for field, _ in self.aggregates)
+
+
+@dataclass(frozen=True)
+class WindowFunctions(Relation):
+    """Each row with window functions over its partition; all of them share partition and order."""
+
+    input: Relation
+    partition: tuple[Field, ...]
+    functions: tuple[tuple[Field, Expression], ...]
+    """sqlglot's Window, each."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields + tuple(field for field, _ in self.functions)
+
+
+@dataclass(frozen=True)
+class TopRows(Relation):
+    """The rows from `offset` on, at most `limit`, of each partition by the order: LIMIT, DISTINCT
+    ON, ROW_NUMBER() <= n."""
+
+    input: Relation
+    partition: tuple[Field, ...]
+    order: tuple[Expression, ...]
+    """sqlglot's Ordered, each."""
+    limit: int | None
+    offset: int = 0
+    ties: bool = False
+    """Whether rows that are equal to the last one in the order are included."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
+@dataclass(frozen=True)
+class AtMostOne(Relation):
+    """The rows of the input, of which no partition may have two: a scalar subquery. A second row is
+    an error of the query that reads, and of a view it is one in the processing log."""
+
+    input: Relation
+    partition: tuple[Field, ...] = ()
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
+class SetKind(Enum):
+    """INTERSECT and EXCEPT; UNION is a UnionAll, and DISTINCT an Aggregate."""
+
+    INTERSECT = "INTERSECT"
+    EXCEPT = "EXCEPT"
+
+
+@dataclass(frozen=True)
+class SetOperation(Relation):
+    """Whole rows, nulls being equal; fields are taken by position."""
+
+    left: Relation
+    right: Relation
+    kind: SetKind
+    all: bool
+    """Whether multiplicities count; otherwise each row is there once."""
+    columns: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
+# -- plans ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RelationalPlan:
+    """A query: its relation, and how its result is shown."""
+
+    root: Relation
+    output: tuple[Field, ...]
+    """The columns of the result, in order; each is a field of the root."""
+    key: tuple[Field, ...] | None
+    """Fields that identify a row, of the root; None: the row and its number do."""
+    order: tuple[Expression, ...] = ()
+    """ORDER BY of the whole, which has meaning for a pull query only."""
