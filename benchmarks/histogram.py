@@ -45,6 +45,11 @@ class Latencies:
         return max(self._worst.values(), default=math.nan)
 
     @property
+    def worst_second(self) -> int | None:
+        """The second of the worst latency, from 0; None where nothing was added."""
+        return max(self._worst, key=lambda second: self._worst[second], default=None)
+
+    @property
     def stalled_seconds(self) -> int:
         """Seconds whose worst latency was over STALL_MS."""
         return sum(worst > STALL_MS for worst in self._worst.values())

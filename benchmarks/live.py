@@ -10,6 +10,7 @@ real time and when it is back. Run it on an idle machine: `python -m benchmarks.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import time
@@ -30,7 +31,7 @@ _LOOK_SECONDS = 1.0
 _LAST_SECOND = 1.0
 MOST_LAG_SECONDS, MOST_P99_MS, MOST_CORES = 1.0, 50.0, 1.0
 _BACK_SECONDS = 180.0
-_CURRENT_SECONDS = 0.2
+_CURRENT_SECONDS, _RECEIVER_SECONDS = 0.2, 1.0
 _LINGER_MS = 5
 """What Kafka's producers have by default."""
 _LOAD_SECONDS = 45.0
@@ -55,6 +56,10 @@ class Row:
     p50_ms: float | None
     p99_ms: float | None
     max_ms: float | None
+    worst_at: int | None
+    """The second of the worst latency, from the begin of the measurement."""
+    stalled_s: int | None
+    """Seconds with a latency over STALL_MS."""
     cores: float
 
 
@@ -125,6 +130,10 @@ def measure(
     for name, receiver in receivers.items():
         if receiver.first_row(_START_SECONDS) is None:
             raise SystemExit(f"{name}: no result arrived")
+        if not await_condition(
+            functools.partial(receiver.is_current, _RECEIVER_SECONDS), _START_SECONDS
+        ):
+            raise SystemExit(f"{name}: the receiver is behind")
     begin = time.time()
     for receiver in receivers.values():
         receiver.begin(begin)
@@ -157,6 +166,8 @@ def measure(
                 p50_ms=taken.percentile(50) if taken else None,
                 p99_ms=taken.percentile(99) if taken else None,
                 max_ms=taken.max_ms if taken else None,
+                worst_at=taken.worst_second if taken else None,
+                stalled_s=taken.stalled_seconds if taken else None,
                 cores=cores,
             )
         )
@@ -165,16 +176,16 @@ def measure(
     return rows
 
 
-def starve(place: Place, name: str, rate: int, seconds: float) -> dict[str, object]:
-    """One shape whose JVM has little of the machine for so many seconds. `left_s` is from the begin
-    of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches after
-    it."""
+def starve(place: Place, name: str, rate: int, seconds: float, share: float) -> dict[str, object]:
+    """One shape whose JVM has that share of the time for so many seconds. `left_s` is from the
+    begin of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches
+    after it."""
     sink = create(place, SHAPES[name])
     await_current(place, {name: sink}, rate)
     began = time.time()
     left: float | None = None
     while time.time() < began + seconds:
-        _give_little(place)
+        _give_little(place, share)
         if left is None and infos(place)[sink].mode == Mode.MICRO_BATCH.value:
             left = time.time() - began
     ended, cpu = time.time(), place.cpu(set())
@@ -189,14 +200,14 @@ def starve(place: Place, name: str, rate: int, seconds: float) -> dict[str, obje
     return {"shape": name, "left_s": left, "back_s": back, "cores": cores, "lag": lag}
 
 
-def _give_little(place: Place) -> None:
-    """A second in which the JVM is stopped for most of the time."""
+def _give_little(place: Place, share: float) -> None:
+    """A second in which the JVM runs for that share of the time."""
     jvm = place.jvm()
     for _ in range(4):
         jvm.suspend()
-        time.sleep(0.2)
+        time.sleep((1 - share) / 4)
         jvm.resume()
-        time.sleep(0.05)
+        time.sleep(share / 4)
 
 
 def _partitions(place: Place, sink: str) -> int:
@@ -240,6 +251,7 @@ def main() -> None:
     parser.add_argument(
         "--starve", type=float, help="seconds in which the engine's JVM has little of the machine"
     )
+    parser.add_argument("--share", type=float, default=0.2, help="of the time, with --starve")
     parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
     parser.add_argument("--check", action="store_true", help="fail where a shape misses its goal")
     parser.add_argument("--json", action="store_true", help="one JSON object a shape")
@@ -256,7 +268,9 @@ def main() -> None:
         time.sleep(_LOAD_SECONDS)
         missed: list[str] = []
         if options.starve:
-            show_table([starve(found, name, options.rate, options.starve) for name in names])
+            show_table(
+                [starve(found, name, options.rate, options.starve, options.share) for name in names]
+            )
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
                 rows = measure(found, group, options.rate, options.seconds, sender)

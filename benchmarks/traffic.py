@@ -103,6 +103,7 @@ class Receiver:
         wants `OFFSET_END`: while the receiver reads that, what comes meanwhile waits for it."""
         self._begin: Synchronized[float] = _context.Value("d", math.inf)
         self._end: Synchronized[float] = _context.Value("d", math.inf)
+        self._newest: Synchronized[float] = _context.Value("d", 0.0)
         self._answer, theirs = _context.Pipe(duplex=False)
         self.process = _context.Process(
             target=_receive,
@@ -115,6 +116,7 @@ class Receiver:
                 start,
                 self._begin,
                 self._end,
+                self._newest,
                 theirs,
             ),
             daemon=True,
@@ -125,6 +127,11 @@ class Receiver:
     def first_row(self, seconds: float) -> float | None:
         """When each topic had its first record, by the clock; None if not in time."""
         return self._answer.recv() if self._answer.poll(seconds) else None
+
+    def is_current(self, within: float) -> bool:
+        """Whether the last record that it took was sent at most so many seconds ago. A receiver
+        that still reads a topic's history measures itself."""
+        return time.time() - self._newest.value <= within
 
     def begin(self, now: float) -> None:
         """Records that are sent from now on count."""
@@ -152,6 +159,7 @@ def _receive(
     start: int,
     begin: Synchronized[float],
     end: Synchronized[float],
+    last: Synchronized[float],
     answer: Connection,
 ) -> None:
     settings = {"bootstrap.servers": bootstrap, "group.id": topics[0], "isolation.level": isolation}
@@ -168,6 +176,7 @@ def _receive(
         if topic not in newest and len(newest) == len(topics) - 1:
             answer.send(now)
         newest[topic] = max(newest.get(topic, 0.0), sent)
+        last.value = sent
         if latencies is None and begin.value < math.inf:
             latencies = Latencies(begin.value)
         if latencies is not None and sent < end.value:
