@@ -72,6 +72,27 @@ def decimal(precision: int, scale: int) -> SQLType:
     )
 
 
+NUMERIC = decimal(MAX_PRECISION, 18)
+"""NUMERIC or DECIMAL without a precision."""
+
+_ALIASES: dict[str, SQLType] = {
+    **dict.fromkeys(("BOOL",), BOOLEAN),
+    **dict.fromkeys(("INT2", "INT4", "SMALLINT"), INT),
+    **dict.fromkeys(("INT8",), BIGINT),
+    **dict.fromkeys(("FLOAT4", "FLOAT8", "FLOAT", "REAL"), DOUBLE),
+    **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "BPCHAR", "JSON", "JSONB", "UUID"), STRING),
+    **dict.fromkeys(("BYTEA",), BYTES),
+    **dict.fromkeys(("TIMESTAMPTZ",), TIMESTAMP),
+    **dict.fromkeys(("NUMERIC", "DEC"), NUMERIC),
+}
+"""PostgreSQL's names."""
+
+
+def named(name: str) -> SQLType | None:
+    """The type of this name in ksqlDB or PostgreSQL, without parameters."""
+    return PRIMITIVES.get(name) or _ALIASES.get(name)
+
+
 def array(element: SQLType) -> SQLType:
     return DataType(this=_T.ARRAY, expressions=[element.copy()], nested=True)
 

@@ -15,8 +15,13 @@ planner types:
 | `AND OR NOT`, `IS [NOT] NULL` | `And Or Not`, `Is(this, Null)`, `Not(Is)` |
 | `BETWEEN`, `IN (..)` | `Between`, `In(expressions)` |
 | `IN (SELECT ..)`, `EXISTS (..)` | `In(query=Query)`, `Exists(this=Query)` |
+| `(SELECT ..)`, `ARRAY(SELECT ..)` | `Subquery(this=Query)`, `Array(query=Query)` |
+| `< ANY (SELECT ..)`, `< ALL (array)` | `LT(this, Any(this=Query))`, `LT(this, All(this=array))` |
+| `(a, b)`, `ROW(a, b)` | `Tuple(expressions)` |
+| `^ & | # << >>`, unary `~` | `Pow`, `BitwiseAnd Or Xor LeftShift RightShift`, `BitwiseNot` |
 | `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order, spec, grace)` |
 | `ROWS BETWEEN a AND b` | `WindowSpec(kind, start, start_side, end, end_side)` |
+| `ROWS .. EXCLUDE TIES` | `WindowSpec(.., exclude="TIES")` |
 | `ORDER BY e DESC` | `Order(expressions=[Ordered(this, desc=True)])` |
 | `[I]LIKE .. ESCAPE c` | `Like`, `ILike`, `Escape(Like, Literal)` |
 | `SIMILAR TO`, `~`, `~*` | `SimilarTo`, `RegexpLike`, `RegexpILike` |
@@ -24,18 +29,22 @@ planner types:
 | `CAST(e AS t)`, `e::t`, `DATE 't'` | `Cast(this, to=DataType)` |
 | `f(..)`, `COUNT(*)` | `Anonymous(this="F", expressions)`; `Star` as the argument |
 | `f(DISTINCT e)` | `Anonymous(this="F", expressions=[Distinct(expressions=[e])])` |
+| `f(e ORDER BY o)` | `Anonymous(this="F", expressions=[e, Order(expressions=[Ordered])])` |
+| `f(e) WITHIN GROUP (ORDER BY o)` | `WithinGroup(this=Anonymous, expression=Order)` |
 | `f(..) FILTER (WHERE c)` | `Filter(this=Anonymous, expression=c)` |
 | `EXTRACT(f FROM e)` | `Extract(this=Var(f), expression=e)` |
 | `INTERVAL 't' DAY` | `Interval(this=Literal, unit=Var or None)` |
 | `s->f` | `Dot(this, expression=Identifier)` |
-| `a[i]` | `Bracket(this, expressions=[i])` |
+| `a[i]`, `a[i:j]` | `Bracket(this, expressions=[i])`, with `Slice(this=i, expression=j)` |
 | `ARRAY[..]`, `MAP(k:=v)` | `Array(expressions)`, `Map(keys=Array, values=Array)` |
 | `STRUCT(f:=v)` | `Struct(expressions=[PropertyEQ(this=Identifier, expression)])` |
 | `x => e`, `(x, y) => e` | `Lambda(this=e, expressions=[Identifier])` |
 | `SECONDS` as an argument | `Var(this="SECONDS")` |
 | `e AT TIME ZONE z` | `AtTimeZone(this, zone)` |
 
-Parentheses leave no node. `node.meta` holds the place: `line`, `column`, `start`, `end`.
+Parentheses leave no node, nor do named windows (each OVER holds what its name stands for).
+BETWEEN SYMMETRIC, POSITION(a IN b), TRIM(BOTH a FROM b) and OVERLAY(..) are what they abbreviate.
+`node.meta` holds the place: `line`, `column`, `start`, `end`.
 """
 
 from streamsql.nodes.base import *

@@ -104,11 +104,13 @@ class SourceRef:
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
     start: StartPosition | None = None
+    columns: tuple[str, ...] = ()
+    """Names that replace those of the first columns: `t AS a (x, y)`."""
 
 
 @dataclass(frozen=True)
 class Subquery:
-    """`(query) [AS] alias` in FROM."""
+    """`[LATERAL] (query) [AS] alias [(columns)]` in FROM."""
 
     query: Query
     alias: str | None = None
@@ -117,6 +119,9 @@ class Subquery:
     """Whether it uses processing time, as PROCTIME() declares."""
     view: str | None = field(default=None, compare=False)
     """The view that the query is the text of: its nodes then stand in another text."""
+    columns: tuple[str, ...] = ()
+    lateral: bool = False
+    """Whether the query may refer to the relations before it."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,20 @@ class WindowFunction:
     partition_by: tuple[Expression, ...] = ()
     """Of a SESSION: the columns that identify a session."""
     alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """`[LATERAL] f(..) [WITH ORDINALITY] [AS] alias [(columns)]` in FROM, where a call may always
+    refer to the relations before it."""
+
+    call: Expression
+    """sqlglot's Anonymous."""
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    ordinality: bool = False
+    """Whether the number of each row, from 1, is a last column."""
     span: Span | None = field(default=None, compare=False)
 
 
@@ -175,6 +194,7 @@ class JoinType(Enum):
     LEFT = "LEFT OUTER"
     RIGHT = "RIGHT OUTER"
     FULL = "FULL OUTER"
+    CROSS = "CROSS"
 
 
 @dataclass(frozen=True)
@@ -190,19 +210,22 @@ class Within:
 
 @dataclass(frozen=True)
 class Join:
-    """One join of FROM; `left` is the preceding part, so n joins nest to the left."""
+    """One join of FROM, or a comma (a CROSS join); `left` is the preceding part, so n joins nest to
+    the left; a join on the right was written in parentheses."""
 
     left: Relation
-    right: Side
+    right: Relation
     type: JoinType
     on: Expression | None
-    """None where the sides share the columns of `using`."""
+    """None where the sides share the columns of `using`, or all of one name (`natural`), and in a
+    CROSS join."""
     within: Within | None = None
     span: Span | None = field(default=None, compare=False)
     using: tuple[str, ...] = ()
+    natural: bool = False
 
 
-Side = SourceRef | Subquery | ValueRows | WindowFunction | MatchRecognize
+Side = SourceRef | Subquery | ValueRows | WindowFunction | TableFunction | MatchRecognize
 """One of the relations that FROM joins."""
 Relation = Side | Join
 
@@ -234,11 +257,12 @@ class Emit(Enum):
 
 @dataclass(frozen=True)
 class CommonTable:
-    """`name AS (query)` of WITH: a named query for its enclosing query."""
+    """`name [(columns)] AS (query)` of WITH: a named query for its enclosing query."""
 
     name: str
     query: Query
     span: Span | None = field(default=None, compare=False)
+    columns: tuple[str, ...] = ()
 
 
 class SetOperator(Enum):
@@ -247,14 +271,18 @@ class SetOperator(Enum):
     UNION_ALL = "UNION ALL"
     UNION = "UNION"
     EXCEPT = "EXCEPT"
+    EXCEPT_ALL = "EXCEPT ALL"
     INTERSECT = "INTERSECT"
+    INTERSECT_ALL = "INTERSECT ALL"
 
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT; empty `group_by`/`partition_by` represent a missing clause. `union` are the
-    SELECTs of UNION and the other `set_operator`s (without clauses after QUALIFY); `common_tables`,
-    `order_by`, `emit`, `limit` and `offset` apply to all together."""
+    """A SELECT; empty `group_by`/`partition_by` represent a missing clause. `union` are the queries
+    of UNION and the other `set_operator`s, to be combined from left to right, but INTERSECT first;
+    `common_tables`, `order_by`, `emit`, `limit` and `offset` apply to all together. One of `union`
+    with such clauses, or a `union` of its own, was written in parentheses; where the first one was,
+    it is the Subquery of a `SELECT *`. VALUES is `SELECT *` from ValueRows."""
 
     items: tuple[SelectItem, ...]
     relation: Relation
@@ -275,3 +303,10 @@ class Query:
     offset: int | None = None
     set_operator: SetOperator = SetOperator.UNION_ALL
     """Of one of a `union`: how it is added."""
+    recursive: bool = False
+    """Whether a query of `common_tables` may name itself and later ones."""
+    distinct_on: tuple[Expression, ...] = ()
+    grouping_sets: tuple[tuple[Expression, ...], ...] | None = None
+    """What GROUPING SETS, ROLLUP and CUBE come to; `group_by` then holds each key once."""
+    with_ties: bool = False
+    """Whether `limit` lets rows equal to the last one through: FETCH .. WITH TIES."""

@@ -25,6 +25,7 @@ _KINDS = {
     "INTEGER_LITERAL": "number",
     "ESCAPED_VARIABLE": "variable",
     "VARIABLE": "variable",
+    "ESCAPED_TEXT": "string",
     "SYMBOL": "operator",
     "ILLEGAL": "error",
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from lark import Token
 
+from streamsql.parser.build.marks import mark
 from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED
 from streamsql.parser.tokens.lexer import PATTERN_MARKS
 
@@ -26,21 +27,22 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "EMIT": frozenset({"CHANGES", "FINAL"}),
     "END": frozenset(),
     "ESCAPE": frozenset({"TEXT_LITERAL"}),
-    "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES"}),
+    "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR"}),
     "EXTRACT": frozenset({"LPAR"}),
     "FILTER": frozenset({"LPAR"}),
     "ILIKE": _BEGINS_A_VALUE,
-    "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES"}),
-    "LIMIT": _NUMBERS | {"MINUS", "TEXT_LITERAL", "PLUS"},
+    "FETCH": frozenset({"IDENTIFIER"}),
+    "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR"}),
+    "LIMIT": _NUMBERS | {"ALL", "MINUS", "TEXT_LITERAL", "PLUS"},
     "MATCH_RECOGNIZE": frozenset({"LPAR"}),
     "OFFSET": frozenset({"INTEGER_LITERAL"}),
     "ORDER": frozenset({"BY"}),
-    "OVER": frozenset({"LPAR"}),
+    "OVER": frozenset({"IDENTIFIER", "LPAR"}),
     "PARTITION": frozenset({"BY"}),
     "PATTERN": frozenset({"LPAR"}),
     "QUALIFY": _BEGINS_A_VALUE | {"NOT"},
     "SIMILAR": frozenset({"TO"}),
-    "UNION": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "WITH"}),
+    "UNION": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "WITH", "LPAR"}),
     "USING": frozenset({"LPAR"}),
     "WINDOW": _WINDOWS | {"IDENTIFIER"},
 }
@@ -76,7 +78,8 @@ _NAMES_FIRST: dict[str, frozenset[str]] = {
 
 
 def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
-    """Changes the types of such tokens in place; `cut_off` means that the text is incomplete."""
+    """The tokens with the types of such words; `cut_off` means that the text is incomplete."""
+    tokens = mark(tokens)
     for i, token in enumerate(tokens):
         if token.type in FOLLOWED_BY:
             if not _is_keyword(tokens, i, cut_off):
@@ -155,21 +158,30 @@ def _constrains(tokens: list[Token], i: int) -> bool:
     return _type(tokens, i - 1) in ("LPAR", "COMMA") and (follows == "EXPECT" or misspelt)
 
 
+def _combines(tokens: list[Token], i: int) -> bool:
+    """`union(a)` is a call but behind a query."""
+    return _type(tokens, i + 1) != "LPAR" or _type(tokens, i - 1) in _ENDS_A_CLAUSE
+
+
 _NOT_A_VALUE = BY_CONTEXT - {"EXTRACT"}
 # Word -> what else must hold.
 _FITS: dict[str, Callable[[list[Token], int], bool]] = {
     "AT": lambda tokens, i: _type(tokens, i + 2) in ("ZONE", None),
     "CONSTRAINT": _constrains,
+    "EXCEPT": _combines,
     "EXTRACT": _extracts,
     "FILTER": _filters,
     "ILIKE": _before_a_value(_ENDS_A_VALUE | {"NOT"}),
+    "FETCH": lambda tokens, i: str(tokens[i + 1]).upper() in ("FIRST", "NEXT"),
+    "INTERSECT": _combines,
     "LIMIT": _behind(_ENDS_A_CLAUSE),
     "MATCH_RECOGNIZE": _behind(_ENDS_A_CLAUSE),
-    "OFFSET": _behind(_ENDS_A_CLAUSE),
+    "OFFSET": _behind(_ENDS_A_CLAUSE | {"ALL"}),
     "OVER": _behind(frozenset({"RPAR"})),
     "PATTERN": lambda tokens, i: any(t.type == "MATCH_RECOGNIZE" for t in tokens[:i]),
     "QUALIFY": _before_a_value(_ENDS_A_CLAUSE),
     "SIMILAR": _behind(_ENDS_A_VALUE | {"NOT"}),
+    "UNION": _combines,
     "USING": _behind(_ENDS_A_CLAUSE),
     "WINDOW": _windows,
 }

@@ -52,11 +52,9 @@ def _compared_to(node: type[exp.Expr], truth: bool) -> Any:
     return build
 
 
-def _any_of(span: Span, value: Expression, call: exp.Anonymous) -> Expression:
+def _any_of(span: Span, value: Expression, array: Expression) -> Expression:
     """`x = ANY (array)`; ARRAY_CONTAINS alone would find a NULL among others."""
-    if len(call.expressions) != 1:
-        raise ParseError(f"{call.name} takes one array", span=span)
-    found = at(exp.Anonymous(this="ARRAY_CONTAINS", expressions=[*call.expressions, value]), span)
+    found = at(exp.Anonymous(this="ARRAY_CONTAINS", expressions=[array, value]), span)
     absent = at(exp.Is(this=value.copy(), expression=exp.Null()), span)
     return at(exp.And(this=at(exp.Not(this=absent), span), expression=found), span)
 
@@ -89,9 +87,19 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     divide = _binary(exp.Div)
     modulo = _binary(exp.Mod)
 
+    power = _binary(exp.Pow)
+    bit_and = _binary(exp.BitwiseAnd)
+    bit_or = _binary(exp.BitwiseOr)
+    bit_xor = _binary(exp.BitwiseXor)
+    shift_left = _binary(exp.BitwiseLeftShift)
+    shift_right = _binary(exp.BitwiseRightShift)
+
+    def bit_not(self, span: Span, operand: Expression) -> Expression:
+        return at(exp.BitwiseNot(this=operand), span)
+
     def equal(self, span: Span, left: Expression, right: Expression) -> Expression:
-        if isinstance(right, exp.Anonymous) and right.name in ("ANY", "SOME"):
-            return _any_of(span, left, right)
+        if isinstance(right, exp.Any) and not isinstance(right.this, Query):
+            return _any_of(span, left, right.this)
         return at(exp.EQ(this=left, expression=right), span)
 
     def not_(self, span: Span, operand: Expression) -> Expression:
@@ -123,6 +131,15 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     not_between = _negated(between)
 
+    def between_symmetric(
+        self, span: Span, operand: Expression, low: Expression, high: Expression
+    ) -> Expression:
+        upwards = self.between(span, operand, low, high)
+        downwards = self.between(span, operand.copy(), high.copy(), low.copy())
+        return at(exp.Or(this=upwards, expression=downwards), span)
+
+    not_between_symmetric = _negated(between_symmetric)
+
     def in_(self, span: Span, operand: Expression, values: list[Expression]) -> Expression:
         return at(exp.In(this=operand, expressions=values), span)
 
@@ -135,6 +152,21 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def exists(self, span: Span, query: Query) -> Expression:
         return at(exp.Exists(this=query), span)
+
+    def scalar_query(self, span: Span, query: Query) -> Expression:
+        return at(exp.Subquery(this=query), span)
+
+    def array_query(self, span: Span, query: Query) -> Expression:
+        return at(exp.Array(query=query), span)
+
+    def any_of(self, span: Span, values: Query | Expression) -> Expression:
+        return at(exp.Any(this=values), span)
+
+    def all_of(self, span: Span, values: Query | Expression) -> Expression:
+        return at(exp.All(this=values), span)
+
+    def row(self, span: Span, *values: Expression) -> Expression:
+        return at(exp.Tuple(expressions=list(values)), span)
 
     ilike = _binary(exp.ILike)
     not_ilike = _negated(ilike)
@@ -163,8 +195,8 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
         return self.qualified_column(span, source, name)
 
     def typed_literal(self, span: Span, name: str, text: str) -> Expression:
-        kind = types.PRIMITIVES.get(name)
-        if kind is not None and types.is_time(kind):
+        kind = types.named(name)
+        if kind is not None:
             literal = at(exp.Literal.string(text), span)
             return at(exp.Cast(this=literal, to=kind.copy()), span)
         raise ParseError(
@@ -192,16 +224,47 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
         name = field.name.removesuffix("S") if isinstance(field, exp.Var) else _text(field)
         return at(exp.Extract(this=exp.Var(this=name.upper()), expression=value), span)
 
-    def call(self, span: Span, name: str, arguments: list[Expression] | None = None) -> Expression:
-        return at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
+    def call(
+        self,
+        span: Span,
+        name: str,
+        arguments: list[Expression] | None = None,
+        order: Expression | None = None,
+    ) -> Expression:
+        if name.upper() == "ROW":
+            return self.row(span, *arguments or [])
+        given = [*(arguments or []), *([order] if order is not None else [])]
+        return at(exp.Anonymous(this=name.upper(), expressions=given), span)
 
     def call_star(self, span: Span, name: str) -> Expression:
         return self.call(span, name, [exp.Star()])
 
-    def call_distinct(self, span: Span, name: str, arguments: list[Expression]) -> Expression:
-        return self.call(span, name, [at(exp.Distinct(expressions=arguments), span)])
+    def call_distinct(
+        self, span: Span, name: str, arguments: list[Expression], order: Expression | None
+    ) -> Expression:
+        return self.call(span, name, [at(exp.Distinct(expressions=arguments), span)], order)
+
+    def call_for(self, span: Span, name: str, text: Expression, length: Expression) -> Expression:
+        """SUBSTRING(text FOR length) begins at the first character."""
+        return self.call_from(span, name, text, at(exp.Literal.number(1), span), length)
+
+    def overlay(self, span: Span, name: str, *arguments: Expression | None) -> Expression:
+        return self.call(span, name, [a for a in arguments if a is not None])
+
+    @with_tokens
+    def trim(self, span: Span, *parts: Any) -> Expression:
+        """TRIM(LEADING a FROM b) is LTRIM(b, a)."""
+        _, _, side, characters, _, text, _ = parts
+        function = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side.upper(), "BTRIM")
+        return self.call(span, function, [text] if characters is None else [text, characters])
+
+    def position(self, span: Span, name: str, part: Expression, text: Expression) -> Expression:
+        """POSITION(a IN b) is INSTR(b, a)."""
+        return self.call(span, "INSTR", [text, part])
 
     def call_from(self, span: Span, name: str, *arguments: Expression) -> Expression:
+        if name.upper() == "TRIM" and len(arguments) == 2:
+            return self.call(span, "BTRIM", [arguments[1], arguments[0]])
         if name.upper() != "SUBSTRING":
             raise ParseError(
                 f"{name.upper()}(.. FROM ..) is not known",
@@ -211,26 +274,20 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
         return self.call(span, name, list(arguments))
 
     def ordered_set(
-        self, span: Span, name: str, shares: list[Expression], value: Expression
+        self, span: Span, name: str, shares: list[Expression] | None, order: Expression
     ) -> Expression:
-        """PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY value) is PERCENTILE(value, share)."""
-        if name.upper() != "PERCENTILE_CONT" or len(shares) != 1:
-            raise ParseError(
-                f"{name.upper()}(..) WITHIN GROUP is not supported",
-                hint="PERCENTILE_CONT(share) is: the value between the two nearest ones.",
-                span=span,
-            )
-        return self.call(span, "PERCENTILE", [value, *shares])
-
-    def ordered_set_back(
-        self, span: Span, name: str, shares: list[Expression], value: Expression
-    ) -> Expression:
-        """From the greatest down: the other share from the least up."""
-        numbers = [s for s in shares if isinstance(s, exp.Literal) and not s.is_string]
-        if len(numbers) != len(shares):
-            raise ParseError("a share with DESC is a number", hint="Use ASC.", span=span)
-        rest = [at(exp.Literal.number(str(1 - Decimal(s.name))), span) for s in numbers]
-        return self.ordered_set(span, name, [*rest], value)
+        """PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY value) is PERCENTILE(value, share), with
+        DESC of the other share from the least up."""
+        given, keys = shares or [], order.expressions
+        if name.upper() != "PERCENTILE_CONT" or len(given) != 1 or len(keys) != 1:
+            called = self.call(span, name, given)
+            return at(exp.WithinGroup(this=called, expression=order), span)
+        share = given[0]
+        if keys[0].args.get("desc"):
+            if not isinstance(share, exp.Literal) or share.is_string:
+                raise ParseError("a share with DESC is a number", hint="Use ASC.", span=span)
+            share = at(exp.Literal.number(str(1 - Decimal(share.name))), span)
+        return self.call(span, "PERCENTILE", [keys[0].this, share])
 
     def left_call(self, span: Span, arguments: list[Expression]) -> Expression:
         return self.call(span, "LEFT", arguments)
@@ -244,10 +301,18 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def field(self, span: Span, base: Expression, name: str) -> Expression:
         return at(exp.Dot(this=base, expression=identifier(name)), span)
 
+    def slice(
+        self, span: Span, base: Expression, low: Expression | None, high: Expression | None
+    ) -> Expression:
+        return self.subscript(span, base, at(exp.Slice(this=low, expression=high), span))
+
     def subscript(self, span: Span, base: Expression, index: Expression) -> Expression:
         return at(exp.Bracket(this=base, expressions=[index]), span)
 
     def cast(self, span: Span, operand: Expression, target: DataType) -> Expression:
+        if types.is_custom(target) and types.custom_name(target) == "INTERVAL":
+            if isinstance(operand, exp.Literal) and operand.is_string:
+                return self.interval_text(span, operand.name)
         return at(exp.Cast(this=operand, to=target), span)
 
     def searched_case(self, span: Span, *branches: Expression | None) -> Expression:

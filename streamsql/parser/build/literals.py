@@ -29,15 +29,20 @@ class TypeBuilder:
     """Makes types of the grammar's rules."""
 
     def named_type(self, span: Span, name: str) -> SQLType:
-        known = types.PRIMITIVES.get(name)
+        known = types.named(name)
         return at(known.copy() if known else types.custom(name), span)
 
     def parameterized_type(self, span: Span, name: str, *parameters: str) -> SQLType:
-        if types.PRIMITIVES.get(name) != types.STRING:
+        known = types.named(name)
+        if known == types.NUMERIC and all(p.isdecimal() for p in parameters[:2]):
+            return self.decimal_type(span, *parameters[:2])
+        if known not in (types.STRING, types.TIMESTAMP, types.TIME):
             raise ParseError(f"type {name} takes no parameters", span=span)
         return self.named_type(span, name)
 
-    def decimal_type(self, span: Span, precision: str, scale: str) -> SQLType:
+    def decimal_type(self, span: Span, precision: str | None = None, scale: str = "0") -> SQLType:
+        if precision is None:
+            return at(types.NUMERIC.copy(), span)
         p, s = int(precision), int(scale)
         if p < 1:
             raise ParseError(f"DECIMAL precision must be >= 1: DECIMAL({p},{s})", span=span)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lark import Token
+from sqlglot import exp
 
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import (
@@ -31,40 +32,114 @@ from streamsql.nodes import (
     Window,
     Within,
 )
+from streamsql.parser.build.grouping import (
+    GroupingSets,
+    crossed,
+    keys_of,
+    plain_keys,
+    sets_of,
+)
 from streamsql.parser.build.items import with_tokens
+from streamsql.parser.build.over import resolve_windows
 from streamsql.parser.build.schemas import check_schema
 
 MAX_AMOUNT = 2**63 - 1
 
 
-Bounds = tuple[int | None, int | None]
-"""LIMIT and OFFSET."""
+@dataclass(frozen=True)
+class Bounds:
+    """LIMIT and OFFSET."""
+
+    limit: int | None = None
+    offset: int | None = None
+    with_ties: bool = False
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The clauses that apply to all of a query's SELECTs together."""
+
+    order_by: tuple[Expression, ...] = ()
+    emit: Emit | None = None
+    bounds: Bounds = Bounds()
+
+
+@dataclass(frozen=True)
+class Common:
+    """A WITH clause."""
+
+    tables: tuple[CommonTable, ...]
+    recursive: bool
+
+
+Windows = dict[str, exp.Window]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A SELECT, or VALUES, without the clauses behind it; `windows` are those that it names."""
+
+    query: Query
+    windows: Windows = field(default_factory=dict)
+
+
+Grouped = Expression | GroupingSets
 
 
 class QueryBuilder:
     """Makes queries of the grammar's rules."""
 
-    def query(
-        self, span: Span, common_tables: tuple[CommonTable, ...] | None, *parts: Any
-    ) -> Query:
-        first: Query
-        first, *union, order_by, emit, bounds = parts
-        limit, offset = bounds or (None, None)
+    def query(self, span: Span, common: Common | None, *parts: Any) -> Query:
+        selected: Selected | Query
+        selected, *union, tail = parts
+        if isinstance(selected, Selected):
+            first = selected.query
+            resolve_windows(tail.order_by, selected.windows)
+        else:
+            first = _alone(selected)
         return replace(
             first,
-            order_by=order_by,
-            emit=emit,
-            limit=limit,
-            offset=offset,
+            order_by=tail.order_by,
+            emit=tail.emit,
+            limit=tail.bounds.limit,
+            offset=tail.bounds.offset,
+            with_ties=tail.bounds.with_ties,
             span=span,
             union=tuple(union),
-            common_tables=common_tables or (),
+            common_tables=common.tables if common else (),
+            recursive=bool(common and common.recursive),
         )
 
-    def values_query(self, span: Span, *parts: Any) -> Query:
-        return self.query(span, None, *parts)
+    values_query = query
 
-    def values(self, span: Span, *rows: tuple[Expression, ...]) -> Query:
+    def tailed_query(self, span: Span, first: Query, tail: Tail) -> Query:
+        return self.query(span, None, first, tail)
+
+    def parentheses(self, span: Span, query: Query) -> Query:
+        return query
+
+    def no_tail(self, span: Span) -> Tail:
+        return Tail()
+
+    def tail(self, span: Span, tail: Tail) -> Tail:
+        return tail
+
+    def sorted_tail(
+        self,
+        span: Span,
+        order_by: tuple[Expression, ...],
+        emit: Emit | None,
+        bounds: Bounds | None,
+    ) -> Tail:
+        return Tail(order_by, emit, bounds or Bounds())
+
+    def emitted_tail(self, span: Span, emit: Emit, bounds: Bounds | None) -> Tail:
+        return Tail(emit=emit, bounds=bounds or Bounds())
+
+    def bounded_tail(self, span: Span, bounds: Bounds) -> Tail:
+        return Tail(bounds=bounds)
+
+    def values(self, span: Span, *rows: tuple[Expression, ...]) -> Selected:
         if len({len(row) for row in rows}) > 1 or not rows[0]:
             raise ParseError(
                 "the rows of VALUES have different numbers of values"
@@ -72,26 +147,48 @@ class QueryBuilder:
                 else "a row of VALUES has no value",
                 span=span,
             )
-        return Query((SelectAll(span=span),), ValueRows(rows, span=span), span=span)
+        return Selected(Query((SelectAll(span=span),), ValueRows(rows, span=span), span=span))
 
-    def common_tables(self, span: Span, *tables: CommonTable) -> tuple[CommonTable, ...]:
+    def common_tables(self, span: Span, recursive: bool | None, *tables: CommonTable) -> Common:
         names = [table.name for table in tables]
         for table in tables:
             if names.count(table.name) > 1:
                 raise ParseError(f"{table.name} is defined twice in WITH", span=tables[-1].span)
-        return tables
+        return Common(tables, bool(recursive))
 
-    def common_table(self, span: Span, name: str, query: Query) -> CommonTable:
-        return CommonTable(name, query, span)
+    def common_table(
+        self,
+        span: Span,
+        name: str,
+        columns: tuple[str, ...] | None,
+        materialization: None,
+        query: Query,
+    ) -> CommonTable:
+        return CommonTable(name, query, span, columns or ())
 
-    def combined(self, span: Span, operator: SetOperator, select: Query) -> Query:
-        return replace(select, set_operator=operator)
+    def recursive(self, span: Span) -> bool:
+        return True
+
+    lateral = ordinality = recursive
+
+    def materialization(self, span: Span) -> None:
+        """How often the query runs is the planner's decision."""
+
+    def combined(self, span: Span, operator: SetOperator, other: Selected | Query) -> Query:
+        query = other.query if isinstance(other, Selected) else other
+        return replace(query, set_operator=operator)
 
     def union_all(self, span: Span) -> SetOperator:
         return SetOperator.UNION_ALL
 
     def union_distinct(self, span: Span) -> SetOperator:
         return SetOperator.UNION
+
+    def except_all(self, span: Span) -> SetOperator:
+        return SetOperator.EXCEPT_ALL
+
+    def intersect_all(self, span: Span) -> SetOperator:
+        return SetOperator.INTERSECT_ALL
 
     def except_(self, span: Span) -> SetOperator:
         return SetOperator.EXCEPT
@@ -102,31 +199,42 @@ class QueryBuilder:
     def distinct(self, span: Span) -> bool:
         return True
 
+    def distinct_on(self, span: Span, keys: list[Expression]) -> list[Expression]:
+        return keys
+
+    def not_distinct(self, span: Span) -> bool:
+        return False
+
     def select(
         self,
         span: Span,
-        distinct: bool | None,
-        items: tuple[SelectItem, ...],
+        distinct: bool | list[Expression] | None,
+        items: tuple[SelectItem, ...] | None,
         relation: Relation | None,
         window: Window | None,
         where: Expression | None,
-        group_by: tuple[Expression, ...],
+        grouping: GroupingSets | None,
         partition_by: tuple[Expression, ...],
         having: Expression | None,
         qualify: Expression | None,
-    ) -> Query:
-        return Query(
-            items,
+        windows: Windows | None,
+    ) -> Selected:
+        query = Query(
+            items or (),
             relation or ValueRows(span=span),
             window=window,
             where=where,
-            group_by=group_by,
+            group_by=keys_of(grouping) if grouping else (),
             partition_by=partition_by,
             having=having,
             span=span,
             distinct=bool(distinct),
             qualify=qualify,
+            distinct_on=tuple(distinct) if isinstance(distinct, list) else (),
+            grouping_sets=grouping.sets if grouping and not grouping.plain else None,
         )
+        resolve_windows(_windowed(query), windows or {})
+        return Selected(query, windows or {})
 
     def select_items(self, span: Span, *items: SelectItem) -> tuple[SelectItem, ...]:
         return items
@@ -142,45 +250,51 @@ class QueryBuilder:
     def select_struct(self, span: Span, expression: Expression) -> SelectItem:
         return SelectStruct(expression, span)
 
-    def from_(self, span: Span, relation: Relation) -> Relation:
+    def from_(self, span: Span, relation: Relation, *others: Relation) -> Relation:
+        for other in others:
+            relation = Join(relation, other, JoinType.CROSS, None, span=span)
         return relation
 
     # -- FROM ------------------------------------------------------------------------------------
 
+    def aliased(self, span: Span, name: str, columns: tuple[str, ...] | None) -> Alias:
+        return name, columns or ()
+
     def source_ref(
-        self, span: Span, name: str, alias: str | None, start: StartPosition | None
+        self, span: Span, name: str, aliased: Alias | None, start: StartPosition | None
     ) -> SourceRef:
-        return SourceRef(name, alias, span, start)
+        alias, columns = aliased or NO_ALIAS
+        return SourceRef(name, alias, span, start, columns)
 
     def schema_source_ref(
         self,
         span: Span,
         schema: str,
         name: str,
-        alias: str | None,
+        aliased: Alias | None,
         start: StartPosition | None,
     ) -> SourceRef:
         check_schema(schema, span)
-        return SourceRef(name, alias, span, start)
+        return self.source_ref(span, name, aliased, start)
 
-    def subquery(self, span: Span, query: Query, alias: str | None) -> Subquery:
-        return Subquery(query, alias, span)
-
-    def value_rows(
-        self, span: Span, query: Query, alias: str | None, columns: tuple[str, ...] | None
+    def subquery(
+        self, span: Span, lateral: bool | None, query: Query, aliased: Alias | None
     ) -> Side:
+        alias, columns = aliased or NO_ALIAS
         values = query.relation
-        assert isinstance(values, ValueRows)
-        rows = values.rows
-        if columns is not None and len(columns) != len(rows[0]):
+        if not isinstance(values, ValueRows) or values == ValueRows() or lateral:
+            return Subquery(query, alias, span, columns=columns, lateral=bool(lateral))
+        if columns and len(columns) != len(values.rows[0]):
             raise ParseError(
-                f"{len(columns)} names for the {len(rows[0])} columns of VALUES", span=span
+                f"{len(columns)} names for the {len(values.rows[0])} columns of VALUES", span=span
             )
         if query == Query(query.items, values):
-            return ValueRows(rows, alias, columns or (), span)
+            return ValueRows(values.rows, alias, columns, span)
         # Names are those of the first rows.
-        named = replace(values, columns=columns or ())
-        return Subquery(replace(query, relation=named), alias, span)
+        return Subquery(replace(query, relation=replace(values, columns=columns)), alias, span)
+
+    def parenthesized_join(self, span: Span, join: Join) -> Join:
+        return join
 
     def alias(self, span: Span, name: str) -> str:
         return name
@@ -205,7 +319,7 @@ class QueryBuilder:
         span: Span,
         left: Relation,
         type: JoinType,
-        right: Side,
+        right: Relation,
         within: Within | None,
         on: Expression,
     ) -> Join:
@@ -216,11 +330,17 @@ class QueryBuilder:
         span: Span,
         left: Relation,
         type: JoinType,
-        right: Side,
+        right: Relation,
         within: Within | None,
         names: tuple[str, ...],
     ) -> Join:
         return Join(left, right, type, None, within, span, names)
+
+    def cross_join(self, span: Span, left: Relation, right: Relation) -> Join:
+        return Join(left, right, JoinType.CROSS, None, span=span)
+
+    def natural_join(self, span: Span, left: Relation, type: JoinType, right: Relation) -> Join:
+        return Join(left, right, type, None, span=span, natural=True)
 
     def inner_join(self, span: Span) -> JoinType:
         return JoinType.INNER
@@ -266,31 +386,33 @@ class QueryBuilder:
     def qualify(self, span: Span, condition: Expression) -> Expression:
         return condition
 
-    def grouping(self, span: Span, *expressions: Expression) -> tuple[Expression, ...]:
-        return expressions
+    def grouping(self, span: Span, *elements: Grouped) -> tuple[Grouped, ...]:
+        return elements
 
-    def group_by(self, span: Span, expressions: tuple[Expression, ...]) -> Any:
-        return _at_least_one("GROUP BY", span, expressions)
-
-    def partition_by(self, span: Span, expressions: tuple[Expression, ...]) -> Any:
-        return _at_least_one("PARTITION BY", span, expressions)
-
-    def order_by(self, span: Span, *orders: Expression) -> tuple[Expression, ...]:
-        return orders
-
-    def nulls_as_usual(self, span: Span, order: Expression) -> Expression:
-        return order
+    def no_keys(self, span: Span) -> GroupingSets:
+        return GroupingSets(((),))
 
     @with_tokens
-    def nulls_placed(self, span: Span, order: Expression, nulls: Token, place: Token) -> Expression:
-        if nulls.upper() != "NULLS" or place.upper() not in ("FIRST", "LAST"):
-            raise ParseError(
-                f"'{nulls} {place}' does not belong into ORDER BY",
-                hint="An expression may be followed by ASC or DESC, and NULLS FIRST or NULLS LAST.",
-                span=span,
-            )
-        order.set("nulls_first", place.upper() == "FIRST")
-        return order
+    def grouping_sets(self, span: Span, *parts: Any) -> GroupingSets:
+        return GroupingSets(tuple(s for each in parts[3] for s in sets_of(each, span).sets), False)
+
+    def group_by(self, span: Span, elements: tuple[Grouped, ...]) -> GroupingSets:
+        made = crossed([sets_of(element, span) for element in elements], span)
+        if made.plain:
+            _at_least_one("GROUP BY", span, made.sets[0])
+        return made
+
+    def partition_by(self, span: Span, elements: tuple[Grouped, ...]) -> tuple[Expression, ...]:
+        keys = [key for each in elements for key in plain_keys(each, span)]
+        return _at_least_one("PARTITION BY", span, tuple(keys))
+
+    def sorting(self, span: Span, *orders: Expression) -> tuple[Expression, ...]:
+        return orders
+
+    def emission(self, span: Span, emit: Emit) -> Emit:
+        return emit
+
+    emit = emission
 
     def emit_changes(self, span: Span) -> Emit:
         return Emit.CHANGES
@@ -298,11 +420,41 @@ class QueryBuilder:
     def emit_final(self, span: Span) -> Emit:
         return Emit.FINAL
 
-    def limit(self, span: Span, count: int, skipped: int | None = None) -> Bounds:
-        return _bounds(span, count, skipped)
+    def limit(self, span: Span, count: Bounds, skipped: int | None = None) -> Bounds:
+        return replace(count, offset=skipped)
 
-    def offset(self, span: Span, skipped: int, count: int | None = None) -> Bounds:
-        return _bounds(span, count, skipped)
+    def offset(self, span: Span, skipped: int, count: Bounds | None = None) -> Bounds:
+        return replace(count or Bounds(), offset=skipped)
+
+    def bounds(self, span: Span, bounds: Bounds) -> Bounds:
+        return bounds
+
+    def count(self, span: Span, count: int) -> Bounds:
+        return Bounds(count)
+
+    def unlimited(self, span: Span) -> Bounds:
+        return Bounds()
+
+    @with_tokens
+    def fetch(self, span: Span, *parts: Any) -> Bounds:
+        """FETCH FIRST | NEXT [n] ROW | ROWS ONLY | WITH TIES."""
+        _, first, count, _, *rest = parts
+        ending = " ".join(word.upper() for word in rest)
+        if first.upper() not in ("FIRST", "NEXT") or ending not in ("ONLY", "WITH TIES"):
+            raise ParseError(
+                "FETCH is not written like this.",
+                hint="Write FETCH FIRST 10 ROWS ONLY, or WITH TIES.",
+                span=span,
+            )
+        return Bounds(1 if count is None else count, with_ties=ending == "WITH TIES")
+
+    def row_word(self, span: Span) -> None:
+        return None
+
+    def skipped(self, span: Span, count: int, word: None) -> int:
+        if count < 0:
+            raise ParseError("OFFSET must not be negative", span=span)
+        return count
 
     def integer(self, span: Span, digits: str) -> int:
         return integer(span, digits)
@@ -311,10 +463,24 @@ class QueryBuilder:
         return integer(span, "-" + digits)
 
 
-def _bounds(span: Span, count: int | None, skipped: int | None) -> Bounds:
-    if skipped is not None and skipped < 0:
-        raise ParseError("OFFSET must not be negative", span=span)
-    return count, skipped
+Alias = tuple[str | None, tuple[str, ...]]
+"""Of a relation in FROM: its name there, and those of its columns."""
+NO_ALIAS: Alias = (None, ())
+
+
+def _alone(query: Query) -> Query:
+    """A query in parentheses as the first of several: one with clauses that apply to all of them
+    is a subquery."""
+    own = (query.order_by, query.union, query.common_tables, query.emit, query.limit, query.offset)
+    if own == ((), (), (), None, None, None):
+        return query
+    return Query((SelectAll(span=query.span),), Subquery(query, span=query.span), span=query.span)
+
+
+def _windowed(query: Query) -> list[Expression]:
+    """The expressions of a SELECT that may have an OVER."""
+    items = [item.expression for item in query.items if not isinstance(item, SelectAll)]
+    return [*items, *query.distinct_on, *([] if query.qualify is None else [query.qualify])]
 
 
 def _at_least_one(

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import Duration, Expression, SourceRef, Window, WindowFunction
+from streamsql.nodes import (
+    Duration,
+    Expression,
+    SourceRef,
+    TableFunction,
+    Window,
+    WindowFunction,
+)
+from streamsql.parser.build.grouping import plain_keys
+from streamsql.parser.build.literals import at
+from streamsql.parser.build.queries import NO_ALIAS, Alias
 from streamsql.schema import WindowType
 from streamsql.values.intervals import interval
 
@@ -70,21 +81,36 @@ class WindowBuilder:
 
     # -- in FROM ---------------------------------------------------------------------------------
 
-    def window_function(
-        self, span: Span, function: WindowFunction, alias: str | None
-    ) -> WindowFunction:
-        return WindowFunction(
-            function.source, function.window, function.time, function.partition_by, alias, span
-        )
+    def table_call(
+        self, span: Span, function: WindowFunction | TableFunction, aliased: Alias | None
+    ) -> WindowFunction | TableFunction:
+        return self.table_function(span, None, function, None, aliased)
 
-    def windowed(self, span: Span, name: str, *arguments: Any) -> WindowFunction:
-        function = name.upper()
-        if function not in _USAGE:
-            raise ParseError(
-                f"{name} is not a table function of FROM: use {', '.join(_USAGE)}.",
-                hint="EXPLODE and its like stand in the SELECT.",
-                span=span,
-            )
+    def table_function(
+        self,
+        span: Span,
+        lateral: bool | None,
+        function: WindowFunction | TableFunction,
+        ordinality: bool | None,
+        aliased: Alias | None,
+    ) -> WindowFunction | TableFunction:
+        alias, columns = aliased or NO_ALIAS
+        if isinstance(function, TableFunction):
+            return TableFunction(function.call, alias, columns, bool(ordinality), span)
+        if columns or ordinality:
+            what = "WITH ORDINALITY" if ordinality else "list of columns"
+            raise ParseError(f"a window function of FROM takes no {what}", span=span)
+        return replace(function, alias=alias, span=span)
+
+    def function(self, span: Span, name: str, *arguments: Any) -> WindowFunction | TableFunction:
+        given = [argument for argument in arguments if argument is not None]
+        if name.upper() in _USAGE:
+            return self._windowed(span, name.upper(), given)
+        if any(isinstance(argument, tuple) for argument in given):
+            raise ParseError(f"{name} takes no TABLE", span=span)
+        return TableFunction(at(exp.Anonymous(this=name.upper(), expressions=given), span))
+
+    def _windowed(self, span: Span, function: str, arguments: list[Any]) -> WindowFunction:
         stepped = function in ("HOP", "CUMULATE")
         if len(arguments) != (4 if stepped else 3):
             raise _misspelt(function, span)
@@ -104,8 +130,8 @@ class WindowBuilder:
     ) -> Source:
         return name, keys or ()
 
-    def within_keys(self, span: Span, *keys: Expression) -> tuple[Expression, ...]:
-        return keys
+    def within_keys(self, span: Span, keys: Expression) -> tuple[Expression, ...]:
+        return plain_keys(keys, span)
 
 
 def _source(argument: Any, function: str, span: Span) -> Source:

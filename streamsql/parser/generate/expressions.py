@@ -18,7 +18,7 @@ from streamsql.parser.tokens.keywords import BARE_NAMES, KEYWORDS
 from streamsql.types import SQLType
 
 # Precedence, loose to tight, as the levels of grammar/expressions.lark.
-OR, AND, NOT, PREDICATE, CONCAT, SUM, PRODUCT, UNARY, ZONED, PRIMARY = range(10)
+OR, AND, NOT, PREDICATE, CONCAT, SUM, PRODUCT, POWER, UNARY, ZONED, PRIMARY = range(11)
 VALUE = CONCAT
 """The grammar's `value`: operands of comparisons, GROUP BY expressions."""
 
@@ -170,6 +170,9 @@ def _call(node: exp.Anonymous) -> Printed:
     arguments = node.expressions
     plain = arguments and not isinstance(arguments[0], exp.Distinct | exp.Star)
     called = node.name if plain and node.name in _RESERVED_CALLS else name(node.this)
+    *others, last = arguments or [None]
+    if isinstance(last, exp.Order):
+        return PRIMARY, f"{called}({_list(others)} {expression_sql(last)})"
     return PRIMARY, f"{called}({_list(arguments)})"
 
 
@@ -193,7 +196,8 @@ def _over(node: exp.Window) -> Printed:
 
 def _frame(node: exp.WindowSpec) -> Printed:
     start, end = (_bound(node, which) for which in ("start", "end"))
-    return PRIMARY, f"{node.args['kind']} BETWEEN {start} AND {end}"
+    excluded = f" EXCLUDE {exclude}" if (exclude := node.args.get("exclude")) else ""
+    return PRIMARY, f"{node.args['kind']} BETWEEN {start} AND {end}{excluded}"
 
 
 def _bound(frame: exp.WindowSpec, which: str) -> str:
@@ -241,8 +245,33 @@ def _field(node: exp.Dot) -> Printed:
 
 
 def _subscript(node: exp.Bracket) -> Printed:
-    index = expression_sql(node.expressions[0], VALUE)
+    index = node.expressions[0]
+    if isinstance(index, exp.Slice):
+        low, high = (node and expression_sql(node, VALUE) for node in _ends(index))
+        return PRIMARY, f"{expression_sql(node.this, PRIMARY)}[{low or ''}:{high or ''}]"
+    index = expression_sql(index, VALUE)
     return PRIMARY, f"{expression_sql(node.this, PRIMARY)}[{index}]"
+
+
+def _ends(part: exp.Slice) -> tuple[Expression | None, Expression | None]:
+    return part.args.get("this"), part.args.get("expression")
+
+
+def _array(node: exp.Array) -> Printed:
+    query = node.args.get("query")
+    if query is not None:
+        return PRIMARY, f"ARRAY ({to_sql(query)})"
+    return PRIMARY, f"ARRAY[{_list(node.expressions)}]"
+
+
+def _row(node: exp.Tuple) -> Printed:
+    row = "" if len(node.expressions) > 1 else "ROW"
+    return PRIMARY, f"{row}({_list(node.expressions)})"
+
+
+def _within_group(node: exp.WithinGroup) -> Printed:
+    order = expression_sql(node.expression)
+    return PRIMARY, f"{expression_sql(node.this)} WITHIN GROUP ({order})"
 
 
 def _cast(node: exp.Cast) -> Printed:
@@ -269,6 +298,13 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Mul: _left_associative(PRODUCT, "*"),
     exp.Div: _left_associative(PRODUCT, "/"),
     exp.Mod: _left_associative(PRODUCT, "%"),
+    exp.Pow: _left_associative(POWER, "^"),
+    exp.BitwiseAnd: _left_associative(CONCAT, "&"),
+    exp.BitwiseOr: _left_associative(CONCAT, "|"),
+    exp.BitwiseXor: _left_associative(CONCAT, "#"),
+    exp.BitwiseLeftShift: _left_associative(CONCAT, "<<"),
+    exp.BitwiseRightShift: _left_associative(CONCAT, ">>"),
+    exp.BitwiseNot: lambda n: (UNARY, f"~{expression_sql(n.this, UNARY)}"),
     exp.Neg: _neg,
     exp.AtTimeZone: _at_time_zone,
     exp.Literal: _literal,
@@ -287,12 +323,17 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Bracket: _subscript,
     exp.Cast: _cast,
     exp.Exists: lambda n: (PRIMARY, f"EXISTS ({to_sql(n.this)})"),
+    exp.Subquery: lambda n: (PRIMARY, f"({to_sql(n.this)})"),
+    exp.Any: lambda n: (PRIMARY, f"ANY ({to_sql(n.this)})"),
+    exp.All: lambda n: (PRIMARY, f"ALL ({to_sql(n.this)})"),
+    exp.Tuple: _row,
+    exp.WithinGroup: _within_group,
     exp.Window: _over,
     exp.WindowSpec: _frame,
     exp.Ordered: _ordered,
     exp.Order: lambda n: (OR, f"ORDER BY {_list(n.expressions)}"),
     exp.Case: _case,
-    exp.Array: lambda n: (PRIMARY, f"ARRAY[{_list(n.expressions)}]"),
+    exp.Array: _array,
     exp.Map: _map,
     exp.Struct: _struct,
     DataType: lambda n: (PRIMARY, type_sql(n)),

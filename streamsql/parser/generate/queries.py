@@ -25,26 +25,37 @@ def duration(node: Duration) -> str:
 
 @to_sql.register
 def _query(node: n.Query) -> str:
+    with_ = "WITH RECURSIVE" if node.recursive else "WITH"
+    fetch = f"FETCH FIRST {node.limit} ROWS WITH TIES" if node.with_ties else None
     return words(
-        node.common_tables and f"WITH {', '.join(map(_common_table, node.common_tables))}",
+        node.common_tables and f"{with_} {', '.join(map(_common_table, node.common_tables))}",
         _select(node),
-        *(f"{other.set_operator.value} {_select(other)}" for other in node.union),
+        *(f"{other.set_operator.value} {_combined(other)}" for other in node.union),
         node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
         node.emit and f"EMIT {node.emit.value}",
-        f"LIMIT {node.limit}" if node.limit is not None else None,
+        f"LIMIT {node.limit}" if node.limit is not None and not fetch else None,
         f"OFFSET {node.offset}" if node.offset is not None else None,
+        fetch,
     )
+
+
+def _combined(node: n.Query) -> str:
+    """One of a set operation: in parentheses if it has clauses that a SELECT alone has not."""
+    alone = _select(node)
+    text = to_sql(node)
+    return text if text == alone else listed(text)
 
 
 def _select(node: n.Query) -> str:
     return words(
         "SELECT",
         node.distinct and "DISTINCT",
+        node.distinct_on and f"ON {listed(*map(to_sql, node.distinct_on))}",
         ", ".join(map(to_sql, node.items)),
         node.relation != n.ValueRows() and f"FROM {to_sql(node.relation)}",
         node.window and to_sql(node.window),
         node.where and f"WHERE {to_sql(node.where)}",
-        node.group_by and f"GROUP BY {_grouping(node.group_by)}",
+        _group_by(node),
         node.partition_by and f"PARTITION BY {_grouping(node.partition_by)}",
         node.having and f"HAVING {to_sql(node.having)}",
         node.qualify and f"QUALIFY {to_sql(node.qualify)}",
@@ -53,7 +64,14 @@ def _select(node: n.Query) -> str:
 
 @to_sql.register
 def _common_table(node: n.CommonTable) -> str:
-    return f"{name(node.name)} AS {listed(to_sql(node.query))}"
+    return f"{words(name(node.name), _columns(node.columns))} AS {listed(to_sql(node.query))}"
+
+
+def _group_by(node: n.Query) -> str:
+    if node.grouping_sets is None:
+        return f"GROUP BY {_grouping(node.group_by)}" if node.group_by else ""
+    sets = (listed(_grouping(keys)) for keys in node.grouping_sets)
+    return f"GROUP BY GROUPING SETS {listed(*sets)}"
 
 
 def _grouping(expressions: tuple[n.Expression, ...]) -> str:
@@ -78,19 +96,31 @@ def _select_struct(node: n.SelectStruct) -> str:
 
 @to_sql.register
 def _source_ref(node: n.SourceRef) -> str:
-    return words(name(node.name), _alias(node.alias), node.start and to_sql(node.start))
+    start = node.start and to_sql(node.start)
+    return words(name(node.name), _alias(node.alias), _columns(node.columns), start)
 
 
 @to_sql.register
 def _subquery(node: n.Subquery) -> str:
-    return words(listed(to_sql(node.query)), _alias(node.alias))
+    lateral = "LATERAL" if node.lateral else ""
+    query = listed(to_sql(node.query))
+    return words(lateral, query, _alias(node.alias), _columns(node.columns))
+
+
+@to_sql.register
+def _table_function(node: n.TableFunction) -> str:
+    ordinality = "WITH ORDINALITY" if node.ordinality else ""
+    return words(to_sql(node.call), ordinality, _alias(node.alias), _columns(node.columns))
 
 
 @to_sql.register
 def _value_rows(node: n.ValueRows) -> str:
     rows = ", ".join(listed(*map(expression_sql, row)) for row in node.rows)
-    columns = listed(*map(name, node.columns)) if node.columns else ""
-    return words(listed(f"VALUES {rows}"), _alias(node.alias), columns)
+    return words(listed(f"VALUES {rows}"), _alias(node.alias), _columns(node.columns))
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    return listed(*map(name, names)) if names else ""
 
 
 _FUNCTIONS = {
@@ -152,13 +182,16 @@ def _start_position(node: n.StartPosition) -> str:
 
 @to_sql.register
 def _join(node: n.Join) -> str:
+    right = to_sql(node.right)
     return words(
         to_sql(node.left),
+        node.natural and "NATURAL",
         "" if node.type is n.JoinType.INNER else node.type.value,
         "JOIN",
-        to_sql(node.right),
+        listed(right) if isinstance(node.right, n.Join) else right,
         node.within and to_sql(node.within),
-        f"USING {listed(*map(name, node.using))}" if node.on is None else f"ON {to_sql(node.on)}",
+        node.using and f"USING {listed(*map(name, node.using))}",
+        node.on and f"ON {to_sql(node.on)}",
     )
 
 

@@ -5,6 +5,7 @@ the same tokens)."""
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -43,6 +44,16 @@ SYMBOLS: dict[str, str] = {
     "~*": "TILDE_STAR",
     "!~": "BANG_TILDE",
     "!~*": "BANG_TILDE_STAR",
+    "~~": "DOUBLE_TILDE",
+    "~~*": "DOUBLE_TILDE_STAR",
+    "!~~": "BANG_DOUBLE_TILDE",
+    "!~~*": "BANG_DOUBLE_TILDE_STAR",
+    "<<": "SHIFT_LEFT",
+    "&": "AMPERSAND",
+    "#": "HASH",
+    "|": "BAR",
+    "^": "CARET",
+    ":": "COLON",
 }
 """Symbol -> terminal of the grammar."""
 
@@ -52,8 +63,6 @@ PATTERN_MARKS: dict[str, str] = {
     "?": "QUESTION",
     "{": "LBRACE",
     "}": "RBRACE",
-    "|": "BAR",
-    "^": "CARET",
     "$": "DOLLAR",
 }
 """Characters that are tokens in a PATTERN only -> terminal of the grammar."""
@@ -66,6 +75,7 @@ _TOKEN = re.compile(
       (?P<SPACE> [\s\u00a0\ufeff]+ )
     | (?P<COMMENT> --[^\r\n]* | /\*.*?\*/ )
     | (?P<UNCLOSED_COMMENT> /\*.* )
+    | (?P<ESCAPED_TEXT> [eE]'(?: [^'\\] | \\. | '' )*' )
     | (?P<WORD> [A-Za-z_]{_WORD}* )
     | (?P<TEXT_LITERAL> '[^']*(?:''[^']*)*' )
     | (?P<UNCLOSED_TEXT> '.* )
@@ -80,7 +90,8 @@ _TOKEN = re.compile(
     | (?P<DIGIT_WORD> [0-9]{_WORD}+ )
     | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
     | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
-    | (?P<SYMBOL> -> | :: | := | => | !?~\*? | \|\| | <> | != | <= | >= | [-()\[\],.=<>+*/%;] )
+    | (?P<SYMBOL> -> | :: | := | => | !?~~?\*? | \|\| | <> | != | <= | >= | <<
+        | [-()\[\],.=<>+*/%;&\#|^:] )
     | (?P<ILLEGAL> . )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -92,6 +103,22 @@ _LITERALS = {
     "DOUBLE_LITERAL": "DOUBLE_LITERAL",
 }
 _TRIVIA = frozenset({"SPACE", "COMMENT"})
+
+
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """What a backslash of E'..' and the characters after it stand for."""
+    short, four, eight, octal, character = escape.groups()
+    code = short or four or eight
+    if code or octal:
+        number = int(code, 16) if code else int(octal, 8)
+        return chr(number) if number <= sys.maxunicode else escape.group()
+    return _ESCAPED.get(character, character)
 
 
 class Lines:
@@ -147,6 +174,8 @@ def _meaning(kind: str, written: str) -> tuple[str, str]:
         return SYMBOLS[written], written
     if kind == "TEXT_LITERAL":
         return kind, written[1:-1].replace("''", "'")
+    if kind == "ESCAPED_TEXT":
+        return "TEXT_LITERAL", _ESCAPE.sub(_unescaped, written[2:-1].replace("''", "'"))
     if kind == "QUOTED":
         quote = written[0]
         return "IDENTIFIER", written[1:-1].replace(quote * 2, quote)

@@ -27,6 +27,7 @@ from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select.aggregation import build_aggregation
+from streamsql.planner.select.dialect import check_dialect
 from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
 from streamsql.planner.select.matches.build import build_match
 from streamsql.planner.select.named_queries import expand
@@ -98,7 +99,10 @@ def build_query(
     WITHIN."""
     if not bounded:
         _check_not_ordered(query)
-    query = with_ttl(expand(query, catalog.views), ttl)
+    check_dialect(query)
+    query = expand(query, catalog.views)
+    check_dialect(query)
+    query = with_ttl(query, ttl)
     return _build(query, _Place(catalog, sink, bounded=bounded))
 
 

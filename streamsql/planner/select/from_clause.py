@@ -15,6 +15,7 @@ from streamsql.nodes import (
     Side,
     SourceRef,
     Subquery,
+    TableFunction,
     ValueRows,
     WindowFunction,
 )
@@ -118,12 +119,14 @@ def _flat(relation: Relation) -> tuple[list[Side], list[nodes.Join]]:
     if not isinstance(relation, nodes.Join):
         return [relation], []
     refs, joins = _flat(relation.left)
+    if isinstance(relation.right, nodes.Join):
+        raise InternalError("a join on the right side of a join")
     return [*refs, relation.right], [*joins, relation]
 
 
-def _plain(ref: SourceRef | WindowFunction) -> SourceRef:
-    if isinstance(ref, WindowFunction):
-        raise InternalError("a window function in FROM is not written out")
+def _plain(ref: SourceRef | WindowFunction | TableFunction) -> SourceRef:
+    if not isinstance(ref, SourceRef):
+        raise InternalError("a function in FROM is not written out")
     return ref
 
 

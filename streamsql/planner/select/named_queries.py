@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -16,10 +16,11 @@ from streamsql.nodes import (
     MatchRecognize,
     Query,
     Relation,
-    SelectExpression,
+    SelectAll,
     Side,
     SourceRef,
     Subquery,
+    TableFunction,
     ValueRows,
     WindowFunction,
 )
@@ -47,11 +48,11 @@ def _expand(
 
     def relation(node: Relation) -> Relation:
         if isinstance(node, Join):
-            return replace(node, left=relation(node.left), right=side(node.right))
+            return replace(node, left=relation(node.left), right=relation(node.right))
         return side(node)
 
     def side(node: Side) -> Side:
-        if isinstance(node, ValueRows):
+        if isinstance(node, ValueRows | TableFunction):
             return node
         if isinstance(node, WindowFunction | MatchRecognize):
             return replace(node, source=named(node.source))
@@ -67,11 +68,11 @@ def _expand(
         _check_start(node)
         alias = node.alias or name
         if name in known:
-            return Subquery(known[name], alias, node.span)
+            return Subquery(known[name], alias, node.span, columns=node.columns)
         if name in within:
             raise PlanError(f"the view {quote(name)} reads itself", span=node.span)
         found = _inner(views[name].query, views, {}, (*within, name))
-        return Subquery(found, alias, node.span, view=name)
+        return Subquery(found, alias, node.span, view=name, columns=node.columns)
 
     def condition(node: Expression) -> Expression:
         field = "query" if isinstance(node, exp.In) else "this"
@@ -132,24 +133,49 @@ def names_in(query: Query) -> set[str]:
     found: set[str] = set()
     for select in (query, *query.union):
         found |= _relation_names(select.relation)
-        for expression in _conditions(select):
-            for node in expression.find_all(exp.In, exp.Exists):
-                inner = node.args.get("query") or node.args.get("this")
-                if isinstance(inner, Query):
-                    found |= names_in(inner)
+        for expression in expressions_of(select):
+            for inner in queries_in(expression):
+                found |= names_in(inner)
+        if select is not query and (select.union or select.common_tables):
+            found |= names_in(select)
     inner_names = [names_in(table.query) for table in query.common_tables]
-    return (found - {table.name for table in query.common_tables}).union(*inner_names)
+    return found.union(*inner_names) - {table.name for table in query.common_tables}
 
 
-def _conditions(query: Query) -> list[Expression]:
-    items = [item.expression for item in query.items if isinstance(item, SelectExpression)]
-    return [*items, *([] if query.where is None else [query.where])]
+def queries_in(expression: Expression) -> Iterator[Query]:
+    """The queries in an expression, without those inside them."""
+    for node in expression.walk():
+        yield from (part for part in node.args.values() if isinstance(part, Query))
+
+
+def expressions_of(query: Query) -> Iterator[Expression]:
+    """The expressions of a SELECT, those in its FROM included, without those of its `union`."""
+    for item in query.items:
+        if not isinstance(item, SelectAll):
+            yield item.expression
+    yield from _relation_expressions(query.relation)
+    conditions = (query.where, query.having, query.qualify)
+    yield from (condition for condition in conditions if condition is not None)
+    yield from (*query.group_by, *query.partition_by, *query.order_by, *query.distinct_on)
+
+
+def _relation_expressions(relation: Relation) -> Iterator[Expression]:
+    match relation:
+        case Join():
+            yield from _relation_expressions(relation.left)
+            yield from _relation_expressions(relation.right)
+            if relation.on is not None:
+                yield relation.on
+        case ValueRows():
+            yield from (value for row in relation.rows for value in row)
+        case TableFunction():
+            yield relation.call
 
 
 def _relation_names(relation: Relation) -> set[str]:
     if isinstance(relation, Join):
         return _relation_names(relation.left) | _relation_names(relation.right)
-    if isinstance(relation, ValueRows):
+    if isinstance(relation, ValueRows | TableFunction):
         return set()
     if isinstance(relation, WindowFunction | MatchRecognize):
         return _relation_names(relation.source)

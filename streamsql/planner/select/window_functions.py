@@ -24,6 +24,7 @@ from streamsql.nodes import (
     Side,
     SourceRef,
     Subquery,
+    TableFunction,
     ValueRows,
     Window,
     WindowFunction,
@@ -46,7 +47,7 @@ def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query
 
     def written(relation: Relation) -> Relation:
         if isinstance(relation, Join):
-            return replace(relation, left=written(relation.left), right=side(relation.right))
+            return replace(relation, left=written(relation.left), right=written(relation.right))
         return side(relation)
 
     def side(side: Side) -> Side:
@@ -287,7 +288,7 @@ def _is_time(side: Relation, name: str, catalog: Catalog) -> bool:
     if isinstance(side, SourceRef):
         source = catalog.sources.get(side.name) or catalog.get(folded(side.name))
         return source.timestamp is not None and source.timestamp.name == name
-    if isinstance(side, ValueRows | Join | MatchRecognize):
+    if isinstance(side, ValueRows | Join | MatchRecognize | TableFunction):
         return False
     query = side.query
     if side.by_clock or query.union or query.distinct or query.group_by or _aggregates(query):

@@ -1,0 +1,139 @@
+"""Words and marks of standard SQL that are keywords in one place only: gives them the types of the
+terminals that the grammar declares for them, so that they stay names everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from streamsql.parser.tokens.keywords import NON_RESERVED
+
+_COMPARISONS = frozenset(
+    """
+    EQUAL NOT_EQUAL BANG_EQUAL LESSTHAN LESS_EQUAL MORETHAN GREATER_EQUAL LIKE ILIKE TILDE
+    TILDE_STAR BANG_TILDE BANG_TILDE_STAR DOUBLE_TILDE BANG_DOUBLE_TILDE DOUBLE_TILDE_STAR
+    BANG_DOUBLE_TILDE_STAR
+    """.split()
+)
+_NAMES = NON_RESERVED | {"IDENTIFIER"}
+_ENDS_A_RELATION = _NAMES | {"RPAR"}
+_JOINS = frozenset({"JOIN", "INNER", "LEFT", "RIGHT", "FULL"})
+_NOT_BEFORE_A_TYPE = frozenset({"SELECT", "COMMA"})
+
+
+def mark(tokens: list[Token]) -> list[Token]:
+    """The tokens with such types, and the names of types in one word."""
+    for i, token in enumerate(tokens):
+        if token.type == "LSQB":
+            if _type(tokens, i + 1) == "RSQB" and _type(tokens, i - 1) != "ARRAY":
+                token.type = "EMPTY_BRACKET"
+        elif (meaning := _MEANINGS.get(token.upper())) is not None:
+            token.type = meaning(tokens, i) or token.type
+    return [token for i, token in enumerate(tokens) if not _lengthens_a_type(tokens, i)]
+
+
+def _type(tokens: list[Token], i: int) -> str | None:
+    return tokens[i].type if 0 <= i < len(tokens) else None
+
+
+def _text(tokens: list[Token], i: int) -> str:
+    return str(tokens[i]).upper() if 0 <= i < len(tokens) else ""
+
+
+def _between(
+    terminal: str, before: frozenset[str], after: frozenset[str]
+) -> Callable[[list[Token], int], str | None]:
+    def meaning(tokens: list[Token], i: int) -> str | None:
+        fits = _type(tokens, i - 1) in before and _type(tokens, i + 1) in after
+        return terminal if fits else None
+
+    return meaning
+
+
+def _lateral(tokens: list[Token], i: int) -> str | None:
+    named = _type(tokens, i + 1) in _NAMES and _type(tokens, i + 2) == "LPAR"
+    begins = _type(tokens, i - 1) in ("FROM", "COMMA", "JOIN")
+    query = _type(tokens, i + 1) == "LPAR" and _type(tokens, i + 2) in ("SELECT", "LPAR", "WITH")
+    return "LATERAL" if begins and (named or query or _text(tokens, i + 2) == "VALUES") else None
+
+
+def _ordinality(tokens: list[Token], i: int) -> str | None:
+    return "ORDINALITY" if _type(tokens, i - 1) == "WITH" else None
+
+
+def _recursive(tokens: list[Token], i: int) -> str | None:
+    names = _type(tokens, i - 1) == "WITH" and _type(tokens, i + 1) in _NAMES
+    return "RECURSIVE" if names else None
+
+
+def _grouping(tokens: list[Token], i: int) -> str | None:
+    sets = _text(tokens, i + 1) == "SETS" and _type(tokens, i + 2) == "LPAR"
+    return "GROUPING_SETS" if sets else None
+
+
+def _symmetric(tokens: list[Token], i: int) -> str | None:
+    begins = _type(tokens, i - 1) == "BETWEEN" and _type(tokens, i + 1) != "AND"
+    return "SYMMETRIC" if begins else None
+
+
+def _trim_side(tokens: list[Token], i: int) -> str | None:
+    trims = _type(tokens, i - 1) == "LPAR" and _text(tokens, i - 2) == "TRIM"
+    return "TRIM_SIDE" if trims else None
+
+
+def _window(tokens: list[Token], i: int) -> str | None:
+    named = _type(tokens, i + 1) in _NAMES and _type(tokens, i + 2) == "AS"
+    return "NAMED_WINDOWS" if named and _type(tokens, i + 3) == "LPAR" else None
+
+
+def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
+    """Of a call: a word between its parentheses, outside of inner ones."""
+
+    def meaning(tokens: list[Token], i: int) -> None:
+        depth = 0
+        for token in tokens[i + 1 :]:
+            depth += (token.type == "LPAR") - (token.type == "RPAR")
+            if depth == 0:
+                return
+            if depth == 1 and token.upper() == word:
+                token.type = terminal
+                return
+
+    return meaning
+
+
+_quantified = frozenset({"LPAR"})
+_MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
+    "ALL": _between("ALL_OF", _COMPARISONS, _quantified),
+    "ANY": _between("ANY_OF", _COMPARISONS, _quantified),
+    "SOME": _between("ANY_OF", _COMPARISONS, _quantified),
+    "BOTH": _trim_side,
+    "LEADING": _trim_side,
+    "TRAILING": _trim_side,
+    "CROSS": _between("CROSS", _ENDS_A_RELATION, frozenset({"JOIN"})),
+    "GROUPING": _grouping,
+    "LATERAL": _lateral,
+    "NATURAL": _between("NATURAL", _ENDS_A_RELATION, _JOINS),
+    "ORDINALITY": _ordinality,
+    "OVERLAY": _inside("PLACING", "PLACING"),
+    "POSITION": _inside("IN", "POSITION_IN"),
+    "RECURSIVE": _recursive,
+    "SYMMETRIC": _symmetric,
+    "WINDOW": _window,
+}
+
+
+def _lengthens_a_type(tokens: list[Token], i: int) -> bool:
+    """DOUBLE PRECISION is DOUBLE, CHARACTER VARYING is CHARACTER, and TIMESTAMP WITH TIME ZONE,
+    WITHOUT as well, is TIMESTAMP."""
+    word, before = _text(tokens, i), _text(tokens, i - 1)
+    if word == "PRECISION" and before == "DOUBLE":
+        return _type(tokens, i - 2) not in _NOT_BEFORE_A_TYPE
+    if word == "VARYING":
+        return before == "CHARACTER"
+    for at in (i, i - 1, i - 2):
+        zone = _text(tokens, at + 1) == "TIME" and _text(tokens, at + 2) == "ZONE"
+        if zone and _text(tokens, at) in ("WITH", "WITHOUT"):
+            return _text(tokens, at - 1) in ("TIMESTAMP", "TIME")
+    return False
