@@ -49,6 +49,10 @@ WINDOW_ONLY = frozenset(
         "NTH_VALUE",
     }
 )
+_WINDOW_ONLY = (
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
+    *(exp.Lag, exp.Lead, exp.NthValue),
+)
 TABLE_FUNCTIONS = frozenset({"UNNEST", "GENERATE_SERIES", "RANGE", "REGEXP_SPLIT_TO_TABLE"})
 
 _OWN_NAMES = {
@@ -169,6 +173,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "LEAD": _plain(exp.Lead, "this", "offset", "default"),
     "MOD": _plain(exp.Mod, "this", "expression"),
     "LOG10": lambda a: exp.Log(this=exp.Literal.number(10), expression=a[0]),
+    "FIRST_VALUE": _ordered(exp.FirstValue),
+    "LAST_VALUE": _ordered(exp.LastValue),
     "FIRST": _ordered(exp.First),
     "LAST": _ordered(exp.Last),
     "MEDIAN": _plain(exp.Median, "this"),
@@ -466,6 +472,4 @@ def title(call: Expression) -> str:
 def is_aggregate(call: Expression, function: str | None = None) -> bool:
     if function is not None:
         return function in AGGREGATES
-    return isinstance(call, exp.AggFunc) and not isinstance(
-        call, exp.RowNumber | exp.Rank | exp.DenseRank | exp.Lag | exp.Lead | exp.Ntile
-    )
+    return isinstance(call, exp.AggFunc) and not isinstance(call, _WINDOW_ONLY)

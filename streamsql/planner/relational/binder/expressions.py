@@ -114,7 +114,7 @@ class ExpressionBinder:
         parsed = interval(node.this.name, unit.name if unit is not None else None)
         if parsed is None:
             raise TypeMismatchError(f"'{node.this.name}' is not an INTERVAL", span=span_of(node))
-        return _interval_of(parsed.months, parsed.millis)
+        return length(parsed.months, parsed.millis)
 
     def _paren(self, node: exp.Paren) -> Expression:
         return self.bind(node.this)
@@ -468,7 +468,11 @@ class ExpressionBinder:
             values = [self._argument(value) for value in node.expressions]
             return exp.Distinct(expressions=values)
         if isinstance(node, exp.Order):
-            return exp.Order(expressions=[self.ordered(item) for item in node.expressions])
+            value = node.args.get("this")
+            return exp.Order(
+                this=None if value is None else self._argument(value),
+                expressions=[self.ordered(item) for item in node.expressions],
+            )
         return self.bind(node)
 
     def ordered(self, node: Expression) -> exp.Ordered:
@@ -484,6 +488,12 @@ class ExpressionBinder:
 
     def _call(self, node: exp.Func) -> Expression:
         """A node of sqlglot's that is one already."""
+        call = self._typed(node)
+        return self._aggregate(call, node) if functions.is_aggregate(call) else call
+
+    def _typed(self, node: Expression) -> Expression:
+        if isinstance(node, exp.Anonymous):
+            return self._built(node)
         call = node.copy()
         binder = self._within() if functions.is_aggregate(call) else self
         for name, value in list(call.args.items()):
@@ -491,10 +501,7 @@ class ExpressionBinder:
                 call.set(name, binder._argument(node.args[name]))
             elif isinstance(value, list):
                 call.set(name, [binder._argument(item) for item in node.args[name]])
-        typed_call = functions.typed_call(call, functions.title(node))
-        if functions.is_aggregate(call):
-            return self._aggregate(typed_call, node)
-        return typed_call
+        return functions.typed_call(call, functions.title(node))
 
     def _aggregate(self, call: Expression, node: Expression) -> Expression:
         if not self.allowed.aggregates:
@@ -508,7 +515,7 @@ class ExpressionBinder:
     def _filter(self, node: exp.Filter) -> Expression:
         inner = node.this
         call = (
-            self._within_group(inner) if isinstance(inner, exp.WithinGroup) else self._built(inner)
+            self._within_group(inner) if isinstance(inner, exp.WithinGroup) else self._typed(inner)
         )
         condition = node.expression
         condition = condition.this if isinstance(condition, exp.Where) else condition
@@ -697,7 +704,7 @@ class ExpressionBinder:
         return typed(exp.Struct(expressions=parts), types.struct(kinds))
 
 
-def _interval_of(months: int, millis: int) -> Expression:
+def length(months: int, millis: int) -> Expression:
     """An INTERVAL of months, days and seconds."""
     days, rest = divmod(abs(millis), 86_400_000)
     sign = -1 if millis < 0 else 1

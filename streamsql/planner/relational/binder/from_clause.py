@@ -22,7 +22,8 @@ from streamsql.planner.relational.algebra import (
     Scan,
     Values,
 )
-from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder
+from streamsql.planner.relational.binder import time_windows
+from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder, length
 from streamsql.planner.relational.binder.pending import Pending
 from streamsql.planner.relational.binder.scopes import Bound, Entry, Scope
 from streamsql.planner.relational.binder.subqueries import Subqueries
@@ -34,7 +35,7 @@ from streamsql.planner.relational.expressions import (
     conjunction,
     typed,
 )
-from streamsql.schema import Kind
+from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type
 
 ONE_ROW = Values(((),))
@@ -62,13 +63,9 @@ class FromBinder:
             case nodes.ValueRows():
                 return self._values(node, outer)
             case nodes.TableFunction():
-                return self._function(node, left)
+                return self._function(node, outer, left)
             case nodes.WindowFunction():
-                raise UnsupportedError(
-                    "Windows of TUMBLE and HOP in FROM are not supported in a relational query.",
-                    hint="Group by date_trunc, or by date_bin.",
-                    span=node.span,
-                )
+                return self._declared_windows(node, outer, left)
             case nodes.MatchRecognize():
                 raise UnsupportedError(
                     "MATCH_RECOGNIZE is not supported in a relational query.",
@@ -162,8 +159,56 @@ class FromBinder:
             relation = Project(relation, tuple(zip(columns, computed, strict=True)))
         return relation, _scope(node.alias, tuple(columns), node.columns, node.span)
 
-    def _function(self, node: nodes.TableFunction, left: Scope) -> tuple[Relation, Scope]:
+    def _windows(
+        self, node: nodes.TableFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        """`TUMBLE(relation, time, size)` and `HOP(relation, time, advance, size)`."""
+        named, *arguments = node.call.expressions
+        if not isinstance(named, exp.Column):
+            raise PlanError(f"{node.call.name} takes a relation first", span=node.span)
+        ref = nodes.SourceRef(named.name, span=node.span)
+        relation, scope = self.bind(ref, outer, left)
+        binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
+        windows = time_windows.written(node.call, binder.bind_all(arguments), node.span)
+        return self._windowed(relation, scope, windows, node.alias or named.name, node)
+
+    def _declared_windows(
+        self, node: nodes.WindowFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        """`TUMBLE(TABLE source, DESCRIPTOR(time), size)` and `HOP`."""
+        window = node.window
+        if node.time is None or window.type not in (WindowType.TUMBLING, WindowType.HOPPING):
+            raise UnsupportedError(
+                "Only windows of TUMBLE and HOP by a column are supported in a relational query.",
+                span=node.span,
+            )
+        relation, scope = self.bind(node.source, outer, left)
+        binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
+        time = binder.bind(exp.Column(this=exp.to_identifier(node.time, quoted=True)))
+        advance = None if window.advance is None else length(0, window.advance.ms)
+        windows = time_windows.TimeWindows(time, length(0, window.size.ms), advance)
+        alias = node.alias or node.source.alias or getattr(node.source, "name", None)
+        return self._windowed(relation, scope, windows, alias, node)
+
+    def _windowed(
+        self,
+        relation: Relation,
+        scope: Scope,
+        windows: time_windows.TimeWindows,
+        alias: str | None,
+        node: nodes.TableFunction | nodes.WindowFunction,
+    ) -> tuple[Relation, Scope]:
+        relation, bounds = windows.of(relation, self.ids)
+        fields = [replace(field, name=name) for name, field in scope.every()]
+        names = node.columns if isinstance(node, nodes.TableFunction) else ()
+        return relation, _scope(alias, [*fields, *bounds], names, node.span)
+
+    def _function(
+        self, node: nodes.TableFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
         name = node.call.name
+        if name.upper() in time_windows.NAMES:
+            return self._windows(node, outer, left)
         call = self._expressions(left, Pending(), "FROM").table_function(node.call)
         shown = node.alias or name
         fields = tuple(
