@@ -1,0 +1,1 @@
+"""Names and types: queries of syntax nodes to relations, with dependent joins for subqueries."""

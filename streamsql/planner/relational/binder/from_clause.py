@@ -1,0 +1,370 @@
+"""FROM: sources, subqueries, functions and joins, with the scope that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from streamsql import nodes
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import BindError, PlanError, Span, UnsupportedError, did_you_mean
+from streamsql.nodes import Expression, JoinType
+from streamsql.planner.relational import typing
+from streamsql.planner.relational.algebra import (
+    Field,
+    Generate,
+    Growth,
+    JoinKind,
+    Project,
+    Relation,
+    Scan,
+    Values,
+)
+from streamsql.planner.relational.binder import time_windows
+from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder, length
+from streamsql.planner.relational.binder.pending import Pending
+from streamsql.planner.relational.binder.scopes import Bound, Entry, Scope
+from streamsql.planner.relational.binder.subqueries import Subqueries
+from streamsql.planner.relational.dependent import DependentJoin
+from streamsql.planner.relational.expressions import (
+    Ids,
+    column,
+    compare,
+    conjunction,
+    typed,
+)
+from streamsql.schema import Kind, WindowType
+from streamsql.types import BIGINT, SQLType, element_type
+
+ONE_ROW = Values(((),))
+
+
+@dataclass(frozen=True)
+class FromBinder:
+    """Binds the FROM of one SELECT."""
+
+    catalog: Catalog
+    ids: Ids
+    query: Callable[[nodes.Query, Scope], Bound]
+
+    def bind(self, node: nodes.Relation, outer: Scope, left: Scope) -> tuple[Relation, Scope]:
+        """The relation and its scope. Queries see `outer`, those that are LATERAL `left`, which is
+        inside of it, too."""
+        match node:
+            case nodes.Join():
+                return self._join(node, outer, left)
+            case nodes.SourceRef():
+                return self._source(node, outer)
+            case nodes.Subquery():
+                bound = self.query(node.query, left if node.lateral else outer)
+                return bound.relation, _scope(node.alias, bound.fields, node.columns, node.span)
+            case nodes.ValueRows():
+                return self._values(node, outer)
+            case nodes.TableFunction():
+                return self._function(node, outer, left)
+            case nodes.WindowFunction():
+                return self._declared_windows(node, outer, left)
+            case nodes.MatchRecognize():
+                raise UnsupportedError(
+                    "MATCH_RECOGNIZE is not supported in a relational query.",
+                    hint="CREATE STREAM .. AS SELECT takes it; a view can read its result.",
+                    span=node.span,
+                )
+
+    def _expressions(self, scope: Scope, pending: Pending, clause: str) -> ExpressionBinder:
+        return ExpressionBinder(scope, pending, self.query, Allowed(clause))
+
+    # -- leaves ----------------------------------------------------------------------------------
+
+    def _source(self, node: nodes.SourceRef, outer: Scope) -> tuple[Relation, Scope]:
+        alias = node.alias or node.name
+        table = outer.table(node.name)
+        if table is not None:
+            relation, fields = self._renamed(table)
+            return relation, _scope(alias, fields, node.columns, node.span)
+        view = self.catalog.views.get(node.name)
+        if view is not None:
+            bound = self.query(view.query, Scope())
+            return bound.relation, _scope(alias, bound.fields, node.columns, node.span)
+        if node.start is not None:
+            raise UnsupportedError(
+                "A start position in FROM is not supported in a relational query.", span=node.span
+            )
+        return self._scan(self._found(node), alias, node)
+
+    def _found(self, node: nodes.SourceRef) -> Source:
+        source = self.catalog.sources.get(node.name)
+        if source is None:
+            known = [*self.catalog.sources, *self.catalog.views]
+            raise BindError(
+                f"relation {node.name} does not exist",
+                hint=did_you_mean(node.name, known)
+                or "SHOW STREAMS and SHOW TABLES list what exists.",
+                span=node.span,
+            )
+        if source.lookup is not None:
+            raise UnsupportedError(
+                f"{source.name} is a lookup table, which no relational query can read.",
+                hint="CREATE STREAM .. AS SELECT can join it; a view can read its result.",
+                span=node.span,
+            )
+        return source
+
+    def _renamed(self, table: Bound) -> tuple[Relation, tuple[Field, ...]]:
+        """A query of WITH where it is used: its own relation, with fields of this use."""
+        items = tuple((self.ids.like(field), column(field)) for field in table.fields)
+        return Project(table.relation, items), tuple(field for field, _ in items)
+
+    def _scan(self, source: Source, alias: str, node: nodes.SourceRef) -> tuple[Relation, Scope]:
+        shown = [(c.name, self.ids.field(c.name, c.type)) for c in source.schema]
+        hidden = [(c.name, self.ids.field(c.name, c.type)) for c in source.pseudo_columns]
+        table = source.kind is Kind.TABLE
+        names = {column_.name for column_ in source.schema.key} | (
+            {"WINDOWSTART", "WINDOWEND"} if source.is_windowed else set()
+        )
+        key = tuple(field for name, field in (*shown, *hidden) if name in names)
+        scan = Scan(
+            source.name,
+            (*shown, *hidden),
+            Growth.REPLACED if table else Growth.APPENDED,
+            key if table else (),
+        )
+        columns = _named(alias, tuple(shown), node.columns, node.span)
+        return scan, Scope((Entry(alias, columns, tuple(hidden)),))
+
+    def _values(self, node: nodes.ValueRows, outer: Scope) -> tuple[Relation, Scope]:
+        pending = Pending()
+        binder = self._expressions(outer, pending, "VALUES")
+        width = len(node.rows[0])
+        if any(len(row) != width for row in node.rows):
+            raise PlanError("VALUES lists must all be the same length", span=node.span)
+        rows = [binder.bind_all(row) for row in node.rows]
+        if not width:
+            return ONE_ROW, Scope()
+        columns = []
+        for number in range(width):
+            values, kind = typing.alike([row[number] for row in rows], "VALUES")
+            for row, value in zip(rows, values, strict=True):
+                row[number] = value
+            columns.append(self.ids.field(f"COLUMN{number + 1}", kind))
+        relation: Relation = Values(tuple(tuple(row) for row in rows), tuple(columns))
+        if pending.parts:
+            relation, computed = Subqueries(self.ids, pending).placed(ONE_ROW, rows[0])
+            if len(rows) > 1:
+                raise UnsupportedError(
+                    "Subqueries in several rows of VALUES are not supported.", span=node.span
+                )
+            relation = Project(relation, tuple(zip(columns, computed, strict=True)))
+        return relation, _scope(node.alias, tuple(columns), node.columns, node.span)
+
+    def _windows(
+        self, node: nodes.TableFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        """`TUMBLE(relation, time, size)` and `HOP(relation, time, advance, size)`."""
+        named, *arguments = node.call.expressions
+        if not isinstance(named, exp.Column):
+            raise PlanError(f"{node.call.name} takes a relation first", span=node.span)
+        ref = nodes.SourceRef(named.name, span=node.span)
+        relation, scope = self.bind(ref, outer, left)
+        binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
+        windows = time_windows.written(node.call, binder.bind_all(arguments), node.span)
+        return self._windowed(relation, scope, windows, node.alias or named.name, node)
+
+    def _declared_windows(
+        self, node: nodes.WindowFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        """`TUMBLE(TABLE source, DESCRIPTOR(time), size)` and `HOP`."""
+        window = node.window
+        if node.time is None or window.type not in (WindowType.TUMBLING, WindowType.HOPPING):
+            raise UnsupportedError(
+                "Only windows of TUMBLE and HOP by a column are supported in a relational query.",
+                span=node.span,
+            )
+        relation, scope = self.bind(node.source, outer, left)
+        binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
+        time = binder.bind(exp.Column(this=exp.to_identifier(node.time, quoted=True)))
+        advance = None if window.advance is None else length(0, window.advance.ms)
+        windows = time_windows.TimeWindows(time, length(0, window.size.ms), advance)
+        alias = node.alias or node.source.alias or getattr(node.source, "name", None)
+        return self._windowed(relation, scope, windows, alias, node)
+
+    def _windowed(
+        self,
+        relation: Relation,
+        scope: Scope,
+        windows: time_windows.TimeWindows,
+        alias: str | None,
+        node: nodes.TableFunction | nodes.WindowFunction,
+    ) -> tuple[Relation, Scope]:
+        relation, bounds = windows.of(relation, self.ids)
+        fields = [replace(field, name=name) for name, field in scope.every()]
+        names = node.columns if isinstance(node, nodes.TableFunction) else ()
+        return relation, _scope(alias, [*fields, *bounds], names, node.span)
+
+    def _function(
+        self, node: nodes.TableFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        name = node.call.name
+        if name.upper() in time_windows.NAMES:
+            return self._windows(node, outer, left)
+        call = self._expressions(left, Pending(), "FROM").table_function(node.call)
+        shown = node.alias or name
+        fields = tuple(
+            self.ids.field(shown if len(call_types) == 1 else name, kind)
+            for call_types in [_types(call)]
+            for kind in call_types
+        )
+        ordinality = self.ids.field("ORDINALITY", BIGINT) if node.ordinality else None
+        relation = Generate(ONE_ROW, call, fields, ordinality=ordinality)
+        every = (*fields, ordinality) if ordinality else fields
+        return relation, _scope(shown, every, node.columns, node.span)
+
+    # -- joins -----------------------------------------------------------------------------------
+
+    def _join(self, node: nodes.Join, outer: Scope, left: Scope) -> tuple[Relation, Scope]:
+        if node.within is not None and not node.within.implied:
+            raise PlanError(
+                "WITHIN belongs to joins of streams and has no meaning in a relational query",
+                hint="Compare the times in ON.",
+                span=node.span,
+            )
+        first, first_scope = self.bind(node.left, outer, left)
+        seen = replace(first_scope, parent=left)
+        second, second_scope = self.bind(node.right, outer, seen)
+        both = first_scope.beside(second_scope)
+        _check_aliases(both, node.span)
+        if node.natural or node.using:
+            return self._shared(node, first, second, first_scope, second_scope)
+        pending = Pending()
+        condition = None
+        if node.on is not None:
+            inside = replace(both, parent=outer)
+            condition = self._expressions(inside, pending, "JOIN/ON").condition(node.on)
+        return self._joined(node.type, first, second, condition, pending), both
+
+    def _joined(
+        self,
+        kind: JoinType,
+        left: Relation,
+        right: Relation,
+        condition: Expression | None,
+        pending: Pending,
+    ) -> Relation:
+        if kind is JoinType.RIGHT:
+            left, right, kind = right, left, JoinType.LEFT
+        if pending.parts:
+            if kind is JoinType.FULL:
+                raise UnsupportedError(
+                    "A subquery in the ON of a FULL JOIN is not supported.",
+                    hint="Compute it in FROM.",
+                )
+            # The condition is one of the right side's rows, which then depend on the left one's.
+            right = Subqueries(self.ids, pending).filtered(right, condition)
+            condition = None
+        return DependentJoin(left, right, _KINDS[kind], condition)
+
+    def _shared(
+        self,
+        node: nodes.Join,
+        left: Relation,
+        right: Relation,
+        a: Scope,
+        b: Scope,
+    ) -> tuple[Relation, Scope]:
+        """USING and NATURAL: the sides' columns of one name become one."""
+        names = node.using or tuple(
+            name for name, _ in a.every() if any(name == other for other, _ in b.every())
+        )
+        names = tuple(dict.fromkeys(names))
+        pairs = [(self._side(name, a, node), self._side(name, b, node)) for name in names]
+        equal = []
+        for first, second in pairs:
+            one, other = typing.comparable(column(first), column(second), "=")
+            equal.append(compare(exp.EQ, one, other))
+        kind = JoinType.INNER if node.type is JoinType.CROSS else node.type
+        relation = self._joined(kind, left, right, conjunction(equal), Pending())
+        common: list[tuple[str, Field]] = []
+        if kind is JoinType.FULL:
+            added = []
+            for name, (first, second) in zip(names, pairs, strict=True):
+                values, type_ = typing.alike([column(first), column(second)], "USING")
+                merged = self.ids.field(name, type_)
+                whole = typed(exp.Coalesce(this=values[0], expressions=[values[1]]), type_)
+                added.append((merged, whole))
+                common.append((name, merged))
+            kept = tuple((field, column(field)) for field in relation.fields)
+            relation = Project(relation, (*kept, *added))
+        else:
+            side = 1 if kind is JoinType.RIGHT else 0
+            common = [(name, pair[side]) for name, pair in zip(names, pairs, strict=True)]
+        hidden = frozenset(names)
+        entries = tuple(
+            replace(entry, merged=entry.merged | hidden) for entry in (*a.entries, *b.entries)
+        )
+        rest = [item for item in (*a.common, *b.common) if item[0] not in hidden]
+        return relation, Scope(entries, (*common, *rest))
+
+    def _side(self, name: str, scope: Scope, node: nodes.Join) -> Field:
+        found = scope.local(name)
+        if not found:
+            raise BindError(
+                f"column {name} specified in USING does not exist on both sides",
+                hint=did_you_mean(name, (known for known, _ in scope.every())),
+                span=node.span,
+            )
+        if len(found) > 1:
+            raise BindError(f"common column {name} is ambiguous", span=node.span)
+        return found[0]
+
+
+_KINDS = {
+    JoinType.INNER: JoinKind.INNER,
+    JoinType.CROSS: JoinKind.INNER,
+    JoinType.LEFT: JoinKind.LEFT,
+    JoinType.FULL: JoinKind.FULL,
+}
+
+
+def _types(call: Expression) -> list[SQLType]:
+    if isinstance(call, exp.Unnest):
+        return [element_type(typing.kind_of(item)) for item in call.expressions]
+    return [typing.kind_of(call)]
+
+
+def _scope(
+    alias: str | None, fields: Sequence[Field], names: tuple[str, ...], span: Span | None
+) -> Scope:
+    columns = tuple((field.name, field) for field in fields)
+    return Scope((Entry(alias, _named(alias, columns, names, span)),))
+
+
+def _named(
+    alias: str | None,
+    columns: tuple[tuple[str, Field], ...],
+    names: tuple[str, ...],
+    span: Span | None,
+) -> tuple[tuple[str, Field], ...]:
+    """The columns under the names that follow the alias."""
+    if len(names) > len(columns):
+        raise BindError(
+            f"table {alias} has {len(columns)} columns available but {len(names)} are named",
+            span=span,
+        )
+    given = tuple(
+        (name, replace(field, name=name)) for name, (_, field) in zip(names, columns, strict=False)
+    )
+    return given + columns[len(names) :]
+
+
+def _check_aliases(scope: Scope, span: Span | None) -> None:
+    seen: set[str] = set()
+    for entry in scope.entries:
+        if entry.alias is not None and entry.alias in seen:
+            raise BindError(
+                f"table name {entry.alias} specified more than once",
+                hint="Give one of them another alias.",
+                span=span,
+            )
+        seen.add(entry.alias or "")

@@ -1,0 +1,229 @@
+"""Queries: WITH, set operations, and the clauses that apply to all of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from streamsql import nodes
+from streamsql.catalog import Catalog
+from streamsql.errors import BindError, PlanError, TypeMismatchError, UnsupportedError
+from streamsql.nodes import Expression, SetOperator
+from streamsql.planner.relational import typing
+from streamsql.planner.relational.algebra import (
+    Aggregate,
+    Field,
+    Project,
+    Relation,
+    SetKind,
+    SetOperation,
+    TopRows,
+    UnionAll,
+)
+from streamsql.planner.relational.binder.scopes import Bound, Scope
+from streamsql.planner.relational.binder.select import Ends, SelectBinder
+from streamsql.planner.relational.expressions import Ids, column
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import SQLType
+
+
+@dataclass(frozen=True)
+class QueryBinder:
+    """Binds queries, and those inside of them."""
+
+    catalog: Catalog
+    ids: Ids = field(default_factory=Ids)
+
+    def bind(self, query: nodes.Query, outer: Scope | None = None) -> Bound:
+        outer = self._with(query, outer or Scope())
+        if query.emit is not None:
+            raise PlanError(
+                "EMIT has no meaning in a relational query",
+                hint="A materialized view always holds the query's result.",
+                span=query.span,
+            )
+        if query.window is not None:
+            raise UnsupportedError(
+                "WINDOW TUMBLING and its like are not supported in a relational query.",
+                hint="Group by date_trunc.",
+                span=query.span,
+            )
+        if query.partition_by:
+            raise PlanError("PARTITION BY belongs to streams, not to a relational query")
+        if not query.union:
+            return self._select(query, outer, Ends.of(query))
+        return self._combined(query, outer)
+
+    def _select(self, query: nodes.Query, outer: Scope, ends: Ends) -> Bound:
+        return SelectBinder(self.catalog, self.ids, self.bind, query, outer, ends).bind()
+
+    def _with(self, query: nodes.Query, outer: Scope) -> Scope:
+        """The scope with the queries of WITH, each of which sees those before it."""
+        if not query.common_tables:
+            return outer
+        tables: dict[str, Bound] = {}
+        scope = Scope(parent=outer, tables=tables)
+        for table in query.common_tables:
+            if query.recursive and table.name in _names(table.query):
+                raise UnsupportedError(
+                    "WITH RECURSIVE is not supported.",
+                    hint="Join the table with itself once for each level.",
+                    span=table.span,
+                )
+            bound = self.bind(table.query, Scope(parent=outer, tables=dict(tables)))
+            if len(table.columns) > len(bound.fields):
+                raise BindError(
+                    f"{table.name} has {len(bound.fields)} columns available but "
+                    f"{len(table.columns)} columns specified",
+                    span=table.span,
+                )
+            names = (*table.columns, *(f.name for f in bound.fields[len(table.columns) :]))
+            renamed = [replace(f, name=name) for f, name in zip(bound.fields, names, strict=True)]
+            tables[table.name] = replace(bound, fields=tuple(renamed))
+        return scope
+
+    # -- set operations --------------------------------------------------------------------------
+
+    def _combined(self, query: nodes.Query, outer: Scope) -> Bound:
+        first = replace(query, union=(), order_by=(), limit=None, offset=None, common_tables=())
+        parts: list[tuple[SetOperator, Bound]] = [
+            (SetOperator.UNION_ALL, self._select(first, outer, Ends()))
+        ]
+        for part in query.union:
+            bound = self.bind(replace(part, set_operator=SetOperator.UNION_ALL), outer)
+            parts.append((part.set_operator, bound))
+        for operators in (_TIGHT, _LOOSE):
+            parts = self._reduced(parts, operators, query)
+        return self._ended(parts[0][1], query)
+
+    def _reduced(
+        self,
+        parts: Sequence[tuple[SetOperator, Bound]],
+        operators: Sequence[SetOperator],
+        query: nodes.Query,
+    ) -> list[tuple[SetOperator, Bound]]:
+        result = [parts[0]]
+        for operator, bound in parts[1:]:
+            if operator in operators:
+                before, left = result[-1]
+                result[-1] = before, self._both(left, operator, bound, query)
+            else:
+                result.append((operator, bound))
+        return result
+
+    def _both(self, left: Bound, operator: SetOperator, right: Bound, query: nodes.Query) -> Bound:
+        if len(left.fields) != len(right.fields):
+            raise TypeMismatchError(
+                f"each {operator.value.removesuffix(' ALL')} query must have the same number of "
+                "columns",
+                span=query.span,
+            )
+        kinds = []
+        for a, b in zip(left.fields, right.fields, strict=True):
+            kind = typing.common([a.type, b.type])
+            if kind is None:
+                raise TypeMismatchError(
+                    f"{operator.value.removesuffix(' ALL')} types {typing.name(a.type)} and "
+                    f"{typing.name(b.type)} cannot be matched",
+                    hint="CAST one of the columns.",
+                    span=query.span,
+                )
+            kinds.append(kind)
+        one, other = self._as(left, kinds), self._as(right, kinds)
+        columns = tuple(
+            self.ids.field(f.name, kind) for f, kind in zip(left.fields, kinds, strict=True)
+        )
+        relation: Relation
+        if operator in (SetOperator.UNION, SetOperator.UNION_ALL):
+            inputs = (
+                (*_merged(one), *_merged(other))
+                if operator is SetOperator.UNION_ALL
+                else (one, other)
+            )
+            relation = UnionAll(inputs, columns)
+            if operator is SetOperator.UNION:
+                relation = Aggregate(relation, columns)
+        else:
+            which = SetKind.INTERSECT if operator in _TIGHT else SetKind.EXCEPT
+            every = operator in (SetOperator.INTERSECT_ALL, SetOperator.EXCEPT_ALL)
+            relation = SetOperation(one, other, which, every, columns)
+        return Bound(relation, columns)
+
+    def _as(self, bound: Bound, kinds: Sequence[SQLType]) -> Relation:
+        """The query's columns, and no others, as ones of the types."""
+        if bound.relation.fields == bound.fields and all(
+            f.type == kind for f, kind in zip(bound.fields, kinds, strict=True)
+        ):
+            return bound.relation
+        items: list[tuple[Field, Expression]] = []
+        taken: set[str] = set()
+        for f, kind in zip(bound.fields, kinds, strict=True):
+            if f.type == kind and f.id not in taken:
+                taken.add(f.id)
+                items.append((f, column(f)))
+            else:
+                items.append((self.ids.field(f.name, kind), typing.coerced(column(f), kind)))
+        return Project(bound.relation, tuple(items))
+
+    def _ended(self, bound: Bound, query: nodes.Query) -> Bound:
+        order = tuple(self._by_name(node, bound) for node in query.order_by)
+        ends = Ends.of(query)
+        relation = bound.relation
+        if ends.cut:
+            relation = TopRows(relation, (), order, ends.limit, ends.offset, ends.ties)
+        return Bound(relation, bound.fields, order)
+
+    def _by_name(self, node: Expression, bound: Bound) -> Expression:
+        value = node.this
+        found: list[Field] = []
+        if isinstance(value, exp.Literal) and value.name.isdigit() and not value.is_string:
+            found = list(bound.fields[int(value.name) - 1 : int(value.name)])
+        elif isinstance(value, exp.Column) and not value.table:
+            found = [f for f in bound.fields if f.name == value.name]
+        if not found:
+            raise PlanError(
+                "ORDER BY on a set operation takes names or numbers of its columns",
+                hint="Write the set operation as a subquery in FROM to order by an expression.",
+                span=span_of(node),
+            )
+        descending = bool(node.args.get("desc"))
+        nulls = node.args.get("nulls_first")
+        return exp.Ordered(
+            this=column(found[0]),
+            desc=descending,
+            nulls_first=descending if nulls is None else nulls,
+        )
+
+
+_TIGHT = (SetOperator.INTERSECT, SetOperator.INTERSECT_ALL)
+_LOOSE = (
+    SetOperator.UNION_ALL,
+    SetOperator.UNION,
+    SetOperator.EXCEPT,
+    SetOperator.EXCEPT_ALL,
+)
+
+
+def _merged(relation: Relation) -> tuple[Relation, ...]:
+    return relation.relations if isinstance(relation, UnionAll) else (relation,)
+
+
+def _names(query: nodes.Query) -> set[str]:
+    """The names of relations in FROM."""
+    found: set[str] = set()
+
+    def look(node: nodes.Relation) -> None:
+        match node:
+            case nodes.Join():
+                look(node.left)
+                look(node.right)
+            case nodes.SourceRef():
+                found.add(node.name)
+            case nodes.Subquery():
+                found.update(_names(node.query))
+
+    for select in (query, *query.union):
+        look(select.relation)
+    return found

@@ -1,0 +1,106 @@
+"""Window functions and table functions of a SELECT list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from streamsql.errors import UnsupportedError
+from streamsql.nodes import Expression
+from streamsql.planner.relational.algebra import Generate, Relation, WindowFunctions
+from streamsql.planner.relational.binder.grouping import projected
+from streamsql.planner.relational.binder.pending import Generated, Pending, WindowCall
+from streamsql.planner.relational.binder.subqueries import Subqueries
+from streamsql.planner.relational.expressions import Ids, column
+from streamsql.planner.relational.typing import kind_of
+from streamsql.planner.scopes.spans import span_of
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Computes the window functions of expressions."""
+
+    ids: Ids
+    pending: Pending
+    subqueries: Subqueries
+
+    def placed(
+        self, relation: Relation, windows: dict[str, Expression]
+    ) -> tuple[Relation, dict[str, Expression]]:
+        """The relation with the functions, and what their placeholders are; windows of one
+        partition and order are one operator. `windows` are sqlglot's, by placeholder."""
+        names = list(windows)
+        relation, calls = self.subqueries.placed(relation, [windows[name] for name in names])
+        grouped: dict[tuple[str, str], list[tuple[str, exp.Window]]] = {}
+        for name, call in zip(names, calls, strict=True):
+            assert isinstance(call, exp.Window)
+            partition = ", ".join(p.sql() for p in call.args.get("partition_by") or [])
+            order = call.args.get("order")
+            key = partition, order.sql() if order is not None else ""
+            grouped.setdefault(key, []).append((name, call))
+        results: dict[str, Expression] = {}
+        for members in grouped.values():
+            relation = self._operator(relation, members, results)
+        return relation, results
+
+    def _operator(
+        self,
+        relation: Relation,
+        members: Sequence[tuple[str, exp.Window]],
+        results: dict[str, Expression],
+    ) -> Relation:
+        keys = members[0][1].args.get("partition_by") or []
+        relation, partition = projected(self.ids, relation, keys)
+        functions = []
+        for name, window in members:
+            call = window.copy()
+            call.set("partition_by", [column(field) for field in partition])
+            field = self.ids.field(_function(call), kind_of(window))
+            call.type = field.type
+            functions.append((field, call))
+            results[name] = column(field)
+        distinct = tuple(dict.fromkeys(partition))
+        return WindowFunctions(relation, distinct, tuple(functions))
+
+
+def _function(window: exp.Window) -> str:
+    call = window.this
+    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        call = call.this
+    return str(call.key).upper()
+
+
+def generated(
+    ids: Ids, pending: Pending, relation: Relation, expressions: Sequence[Expression]
+) -> tuple[Relation, list[Expression]]:
+    """The relation with the rows of the table functions in the expressions."""
+    found = {
+        name: part
+        for expression in expressions
+        for name, part in pending.in_(expression, Generated)
+    }
+    if len(found) > 1:
+        raise UnsupportedError(
+            "Several table functions in one SELECT list are not supported.",
+            hint="Write them in FROM.",
+            span=span_of(expressions[0]),
+        )
+    results: dict[str, Expression] = {}
+    for name, part in found.items():
+        assert isinstance(part, Generated)
+        field = ids.field(part.call.key.upper(), kind_of(part.call))
+        relation = Generate(relation, part.call, (field,))
+        results[name] = column(field)
+    return relation, [pending.resolved(expression, results) for expression in expressions]
+
+
+def windows_in(pending: Pending, expressions: Sequence[Expression]) -> dict[str, Expression]:
+    """The window functions of the expressions by placeholder."""
+    found: dict[str, Expression] = {}
+    for expression in expressions:
+        for name, part in pending.in_(expression, WindowCall):
+            assert isinstance(part, WindowCall)
+            found[name] = part.window
+    return found

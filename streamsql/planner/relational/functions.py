@@ -1,0 +1,475 @@
+"""Calls of standard SQL: sqlglot's nodes by the names of its dialect of PostgreSQL, and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from streamsql import types
+from streamsql.errors import BindError, TypeMismatchError, did_you_mean
+from streamsql.nodes import Expression
+from streamsql.planner.relational.expressions import cast, typed
+from streamsql.planner.relational.typing import (
+    INTERVAL,
+    NUMERIC,
+    T,
+    alike,
+    coerced,
+    comparable,
+    is_integer,
+    is_open,
+    kind_of,
+    mean,
+    name,
+    settled,
+    standard,
+    total,
+)
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
+
+AGGREGATES = frozenset(
+    {
+        *("COUNT", "SUM", "AVG", "MIN", "MAX", "STRING_AGG", "LISTAGG", "ARRAY_AGG", "BOOL_AND"),
+        *("BOOL_OR", "EVERY", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "VAR_POP"),
+        *("VAR_SAMP", "CORR", "COVAR_POP", "COVAR_SAMP", "BIT_AND", "BIT_OR", "BIT_XOR", "MODE"),
+        *("PERCENTILE_CONT", "PERCENTILE_DISC", "PERCENTILE", "APPROX_COUNT_DISTINCT"),
+        *("ANY_VALUE", "FIRST", "LAST", "ARG_MIN", "ARG_MAX", "MIN_BY", "MAX_BY", "MEDIAN"),
+        *("FIRST_VALUE", "LAST_VALUE", "GROUP_CONCAT"),
+    }
+)
+WINDOW_ONLY = frozenset(
+    {
+        *("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"),
+        "NTH_VALUE",
+    }
+)
+_WINDOW_ONLY = (
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
+    *(exp.Lag, exp.Lead, exp.NthValue),
+)
+TABLE_FUNCTIONS = frozenset({"UNNEST", "GENERATE_SERIES", "RANGE", "REGEXP_SPLIT_TO_TABLE"})
+
+_OWN_NAMES = {
+    "LISTAGG": "STRING_AGG",
+    "EVERY": "BOOL_AND",
+    "CHAR_LENGTH": "LENGTH",
+    "CHARACTER_LENGTH": "LENGTH",
+    "STRPOS": "STR_POSITION",
+    "SUBSTR": "SUBSTRING",
+    "CEILING": "CEIL",
+    "POW": "POWER",
+    "NOW": "CURRENT_TIMESTAMP",
+    "TRANSACTION_TIMESTAMP": "CURRENT_TIMESTAMP",
+    "STATEMENT_TIMESTAMP": "CURRENT_TIMESTAMP",
+    "PROCTIME": "CURRENT_TIMESTAMP",
+    "IFNULL": "COALESCE",
+    "CARDINALITY": "ARRAY_SIZE",
+    "LCASE": "LOWER",
+    "UCASE": "UPPER",
+    "MIN_BY": "ARG_MIN",
+    "MAX_BY": "ARG_MAX",
+}
+
+
+def build(function: str, arguments: list[Expression]) -> Expression:
+    """The call as sqlglot's node; the arguments are typed, the call is not."""
+    function = _OWN_NAMES.get(function, function)
+    if (own := _OWN.get(function)) is not None:
+        return own(arguments)
+    builder = Postgres.Parser.FUNCTIONS.get(function)
+    if builder is None:
+        return exp.Anonymous(this=function, expressions=arguments)
+    try:
+        more = {"dialect": Postgres()} if "dialect" in builder.__code__.co_varnames else {}
+        call: Expression = builder(arguments, **more)
+        return call
+    except (SqlglotError, TypeError, IndexError, KeyError, AttributeError, ValueError):
+        return exp.Anonymous(this=function, expressions=arguments)
+
+
+def _string_agg(arguments: list[Expression]) -> Expression:
+    *values, last = arguments
+    order = last if isinstance(last, exp.Order) else None
+    values = values if order else arguments
+    value, separator = values[0], values[1] if len(values) > 1 else None
+    if order is not None:
+        order = order.copy()
+        order.set("this", value)
+        value = order
+    return exp.GroupConcat(this=value, separator=separator)
+
+
+def _ordered(node: type[exp.Expr]) -> Callable[[list[Expression]], Expression]:
+    def of(arguments: list[Expression]) -> Expression:
+        *values, last = arguments
+        if isinstance(last, exp.Order) and values:
+            order = last.copy()
+            order.set("this", values[0])
+            return node(this=order)
+        return node(this=arguments[0])
+
+    return of
+
+
+def _count(arguments: list[Expression]) -> Expression:
+    return exp.Count(this=arguments[0] if arguments else exp.Star(), big_int=True)
+
+
+def _date_trunc(arguments: list[Expression]) -> Expression:
+    unit, value = arguments[0], arguments[1]
+    return exp.TimestampTrunc(this=value, unit=exp.Var(this=unit.name.upper()))
+
+
+def _date_part(arguments: list[Expression]) -> Expression:
+    return exp.Extract(this=exp.Var(this=arguments[0].name.upper()), expression=arguments[1])
+
+
+def _greatest(node: type[exp.Expr]) -> Callable[[list[Expression]], Expression]:
+    def of(arguments: list[Expression]) -> Expression:
+        return node(this=arguments[0], expressions=arguments[1:], ignore_nulls=True)
+
+    return of
+
+
+def _plain(node: type[exp.Expr], *names: str) -> Callable[[list[Expression]], Expression]:
+    """A node whose arguments are the named ones in their order."""
+
+    def of(arguments: list[Expression]) -> Expression:
+        return node(**dict(zip(names, arguments, strict=False)))
+
+    return of
+
+
+_OWN: dict[str, Callable[[list[Expression]], Expression]] = {
+    "STRING_AGG": _string_agg,
+    "GROUP_CONCAT": _string_agg,
+    "ARRAY_AGG": _ordered(exp.ArrayAgg),
+    "COUNT": _count,
+    "DATE_TRUNC": _date_trunc,
+    "DATE_PART": _date_part,
+    "GREATEST": _greatest(exp.Greatest),
+    "LEAST": _greatest(exp.Least),
+    "CURRENT_TIMESTAMP": lambda _: exp.CurrentTimestamp(),
+    "CURRENT_DATE": lambda _: exp.CurrentDate(),
+    "CONCAT": lambda a: exp.Concat(expressions=a, safe=True, coalesce=True),
+    "CONCAT_WS": lambda a: exp.ConcatWs(expressions=a, safe=False, coalesce=True),
+    "ROUND": _plain(exp.Round, "this", "decimals"),
+    "LENGTH": _plain(exp.Length, "this"),
+    "ARRAY_SIZE": _plain(exp.ArraySize, "this"),
+    "SUBSTRING": _plain(exp.Substring, "this", "start", "length"),
+    "STR_POSITION": _plain(exp.StrPosition, "this", "substr"),
+    "BTRIM": _plain(exp.Trim, "this", "expression"),
+    "TRIM": _plain(exp.Trim, "this", "expression"),
+    "LTRIM": lambda a: exp.Trim(this=a[0], expression=_second(a), position="LEADING"),
+    "RTRIM": lambda a: exp.Trim(this=a[0], expression=_second(a), position="TRAILING"),
+    "POWER": _plain(exp.Pow, "this", "expression"),
+    "LAG": _plain(exp.Lag, "this", "offset", "default"),
+    "LEAD": _plain(exp.Lead, "this", "offset", "default"),
+    "MOD": _plain(exp.Mod, "this", "expression"),
+    "LOG10": lambda a: exp.Log(this=exp.Literal.number(10), expression=a[0]),
+    "FIRST_VALUE": _ordered(exp.FirstValue),
+    "LAST_VALUE": _ordered(exp.LastValue),
+    "FIRST": _ordered(exp.First),
+    "LAST": _ordered(exp.Last),
+    "MEDIAN": _plain(exp.Median, "this"),
+    "BOOL_AND": _plain(exp.LogicalAnd, "this"),
+    "BOOL_OR": _plain(exp.LogicalOr, "this"),
+}
+
+
+def _second(arguments: list[Expression]) -> Expression | None:
+    return arguments[1] if len(arguments) > 1 else None
+
+
+# -- types ---------------------------------------------------------------------------------------
+
+
+def typed_call(call: Expression, function: str) -> Expression:
+    """The call with its type, and its arguments as the types that it takes."""
+    rule = _RULES.get(type(call))
+    if rule is not None:
+        return typed(call, rule(call))
+    if isinstance(call, exp.Anonymous):
+        raise _unknown(call, function)
+    kind = _derived(call)
+    return typed(call, kind)
+
+
+def _unknown(call: Expression, function: str) -> BindError:
+    return BindError(
+        f"function {function}({_signature(call)}) does not exist",
+        hint=did_you_mean(function, names()),
+        span=span_of(call),
+    )
+
+
+def _signature(call: Expression) -> str:
+    return ", ".join(name(a.type) if a.type is not None else "*" for a in call.expressions)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The functions' names, for messages."""
+    return tuple(sorted({*Postgres.Parser.FUNCTIONS, *_OWN, *_OWN_NAMES}))
+
+
+def _derived(call: Expression) -> SQLType:
+    """The type as sqlglot derives it; of the first argument where it has none."""
+    copy = annotate_types(call.copy(), dialect="postgres", overwrite_types=False)
+    kind = copy.type
+    if kind is not None and kind.this not in (T.UNKNOWN, T.NULL):
+        return standard(kind)
+    for argument in call.iter_expressions():
+        if argument.type is not None:
+            return settled(argument.type)
+    return STRING
+
+
+Rule = Callable[[Expression], SQLType]
+
+
+def _always(kind: SQLType) -> Rule:
+    return lambda call: kind
+
+
+def inner(call: Expression) -> Expression:
+    """The value that an aggregate call takes, without its DISTINCT and ORDER BY."""
+    value = call.this
+    while isinstance(value, exp.Order | exp.Distinct | exp.IgnoreNulls | exp.RespectNulls):
+        value = value.this if not isinstance(value, exp.Distinct) else value.expressions[0]
+    return value if isinstance(value, exp.Expr) else exp.Null()
+
+
+def _replace_inner(call: Expression, change: Callable[[Expression], Expression]) -> SQLType:
+    value = inner(call)
+    changed = change(value)
+    if changed is not value:
+        value.replace(changed)
+    return kind_of(changed)
+
+
+def _numeric(call: Expression) -> SQLType:
+    def number(value: Expression) -> Expression:
+        kind = kind_of(value)
+        if is_open(kind):
+            return coerced(value, DOUBLE)
+        if not types.is_numeric(kind) and kind != INTERVAL:
+            raise TypeMismatchError(
+                f"{title(call)} takes numbers, not {name(kind)}",
+                hint="CAST the value.",
+                span=span_of(value),
+            )
+        return value
+
+    return _replace_inner(call, number)
+
+
+def _same(call: Expression) -> SQLType:
+    value = inner(call)
+    return _replace_inner(call, lambda v: coerced(v, settled(kind_of(value))))
+
+
+def _sum(call: Expression) -> SQLType:
+    return total(_numeric(call))
+
+
+def _avg(call: Expression) -> SQLType:
+    kind = mean(_numeric(call))
+    if kind == NUMERIC:
+        _replace_inner(call, lambda v: v if kind_of(v) == NUMERIC else cast(v.copy(), NUMERIC))
+    return kind
+
+
+def _double(call: Expression) -> SQLType:
+    for argument in list(call.iter_expressions()):
+        if argument.type is not None and argument.type != DOUBLE:
+            argument.replace(cast(argument.copy(), DOUBLE))
+    return DOUBLE
+
+
+def _moment(call: Expression) -> SQLType:
+    _replace_inner(call, lambda v: v if kind_of(v) == DOUBLE else cast(v.copy(), DOUBLE))
+    return DOUBLE
+
+
+def _rounded(call: Expression) -> SQLType:
+    kind = _numeric(call)
+    if not types.is_decimal(kind):
+        if is_integer(kind) and call.args.get("decimals") is not None:
+            call.this.replace(cast(call.this.copy(), NUMERIC))
+            return NUMERIC
+        return kind if kind == DOUBLE else DOUBLE if _as_double(call) else kind
+    return kind
+
+
+def _as_double(call: Expression) -> bool:
+    call.this.replace(cast(call.this.copy(), DOUBLE))
+    return True
+
+
+def _first_alike(*parts: str) -> Rule:
+    """Of arguments that stand for each other: `this` and the named parts."""
+
+    def of(call: Expression) -> SQLType:
+        given = [call.this]
+        for part in parts:
+            value = call.args.get(part)
+            given += value if isinstance(value, list) else [value] if value is not None else []
+        new, kind = alike([v.copy() for v in given], title(call))
+        for old, value in zip(given, new, strict=True):
+            old.replace(value)
+        return kind
+
+    return of
+
+
+def _nullif(call: Expression) -> SQLType:
+    left, right = comparable(call.this.copy(), call.expression.copy(), "=")
+    call.set("this", left)
+    call.set("expression", right)
+    return settled(kind_of(left))
+
+
+def _text(call: Expression) -> SQLType:
+    """Text functions take anything that has a text."""
+    if call.args.get("this") is not None:
+        value = call.this
+        if isinstance(value, exp.Expr) and value.type is not None and value.type != STRING:
+            value.replace(coerced(value.copy(), STRING))
+    return STRING
+
+
+def _length(call: Expression) -> SQLType:
+    _text(call)
+    return INT
+
+
+def _concat(call: Expression) -> SQLType:
+    for value in list(call.expressions):
+        value.replace(coerced(value.copy(), STRING))
+    return STRING
+
+
+def _group_concat(call: Expression) -> SQLType:
+    value = inner(call)
+    _replace_inner(call, lambda v: coerced(v.copy(), STRING))
+    separator = call.args.get("separator")
+    if separator is None and isinstance(call.this, exp.Distinct) and len(value.expressions) > 1:
+        separator = value.expressions[1]
+    if separator is not None:
+        call.set("separator", coerced(separator.copy(), STRING))
+    return STRING
+
+
+def _array_agg(call: Expression) -> SQLType:
+    return types.array(_same(call))
+
+
+def _element(call: Expression) -> SQLType:
+    kind = kind_of(call.this)
+    return types.element_type(kind) if types.is_array(kind) else kind
+
+
+def _mod(call: Expression) -> SQLType:
+    left, right = kind_of(call.this), kind_of(call.expression)
+    return left if is_open(right) else max(left, right, key=lambda k: types.is_decimal(k))
+
+
+def _trunc(call: Expression) -> SQLType:
+    kind = kind_of(call.this)
+    if is_open(kind):
+        call.this.replace(coerced(call.this.copy(), TIMESTAMP))
+        return TIMESTAMP
+    if kind == DATE:
+        call.this.replace(cast(call.this.copy(), TIMESTAMP))
+    return TIMESTAMP if kind in (DATE, TIMESTAMP) else kind
+
+
+def _boolean(call: Expression) -> SQLType:
+    _replace_inner(call, lambda v: coerced(v.copy(), BOOLEAN))
+    return BOOLEAN
+
+
+def _array_of(call: Expression) -> SQLType:
+    if not call.expressions:
+        return types.array(STRING)
+    new, kind = alike([v.copy() for v in call.expressions], "ARRAY")
+    call.set("expressions", new)
+    return types.array(kind)
+
+
+def _extract(call: Expression) -> SQLType:
+    value = call.expression
+    if is_open(kind_of(value)):
+        value.replace(coerced(value.copy(), TIMESTAMP))
+    return NUMERIC
+
+
+_RULES: dict[type[exp.Expr], Rule] = {
+    exp.Count: _always(BIGINT),
+    exp.Sum: _sum,
+    exp.Avg: _avg,
+    **dict.fromkeys((exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Mode), _same),
+    **dict.fromkeys((exp.FirstValue, exp.LastValue, exp.NthValue), _same),
+    **dict.fromkeys((exp.ArgMin, exp.ArgMax), _same),
+    **dict.fromkeys((exp.Lag, exp.Lead), _first_alike("default")),
+    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), _always(BIGINT)),
+    **dict.fromkeys((exp.PercentRank, exp.CumeDist), _always(DOUBLE)),
+    exp.Ntile: _always(INT),
+    **dict.fromkeys(
+        (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop), _moment
+    ),
+    **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _double),
+    exp.Median: _moment,
+    exp.GroupConcat: _group_concat,
+    exp.ArrayAgg: _array_agg,
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), _boolean),
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _first_alike("expressions")),
+    exp.Nullif: _nullif,
+    exp.Abs: _numeric,
+    exp.Sign: _numeric,
+    **dict.fromkeys((exp.Round, exp.Ceil, exp.Floor, exp.Trunc), _rounded),
+    **dict.fromkeys((exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Cbrt), _double),
+    **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Log), _double),
+    exp.Mod: _mod,
+    **dict.fromkeys((exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Left, exp.Right), _text),
+    **dict.fromkeys((exp.Reverse, exp.Initcap, exp.Repeat, exp.Replace), _text),
+    **dict.fromkeys((exp.Length, exp.StrPosition, exp.Ascii), _length),
+    **dict.fromkeys((exp.Concat, exp.ConcatWs), _concat),
+    exp.TimestampTrunc: _trunc,
+    exp.Extract: _extract,
+    exp.CurrentTimestamp: _always(TIMESTAMP),
+    exp.CurrentDate: _always(DATE),
+    exp.Array: _array_of,
+    **dict.fromkeys((exp.ArraySize, exp.StrToMap), _always(INT)),
+    **dict.fromkeys((exp.Unnest, exp.Explode), _element),
+    exp.Chr: _always(STRING),
+    exp.TimeToStr: _always(STRING),
+    exp.ToChar: _always(STRING),
+    exp.StrToTime: _always(TIMESTAMP),
+    exp.UnixToTime: _always(TIMESTAMP),
+    exp.StrToDate: _always(DATE),
+    exp.SplitPart: _text,
+    exp.RegexpReplace: _text,
+    exp.MD5: _text,
+    exp.BitwiseAndAgg: _same,
+    exp.BitwiseOrAgg: _same,
+    exp.BitwiseXorAgg: _same,
+}
+
+
+def title(call: Expression) -> str:
+    """The function's name, for messages."""
+    return call.sql_name() if isinstance(call, exp.Func) else call.key.upper()
+
+
+def is_aggregate(call: Expression, function: str | None = None) -> bool:
+    if function is not None:
+        return function in AGGREGATES
+    return isinstance(call, exp.AggFunc) and not isinstance(call, _WINDOW_ONLY)

@@ -1,0 +1,57 @@
+"""Joins from conditions: the equalities between the sides, and the rest."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql.nodes import Expression
+from streamsql.planner.relational.algebra import Join, JoinKind, Relation
+from streamsql.planner.relational.expressions import compare, conjunction, conjuncts, ids_in
+
+
+def joined(left: Relation, right: Relation, kind: JoinKind, condition: Expression | None) -> Join:
+    """A join with the condition's equalities between the sides as such."""
+    ours = {field.id for field in left.fields}
+    theirs = {field.id for field in right.fields}
+    pairs: list[tuple[Expression, Expression]] = []
+    safe: list[bool] = []
+    rest: list[Expression] = []
+    for part in conjuncts(condition):
+        pair = _pair(part, ours, theirs)
+        if pair is None:
+            if not (isinstance(part, exp.Boolean) and part.this):
+                rest.append(part)
+        elif pair not in pairs:
+            pairs.append(pair)
+            safe.append(isinstance(part, exp.NullSafeEQ))
+    return Join(
+        left,
+        right,
+        kind,
+        tuple(pairs),
+        conjunction(rest),
+        tuple(safe) if any(safe) else (),
+    )
+
+
+def _pair(
+    part: Expression, ours: set[str], theirs: set[str]
+) -> tuple[Expression, Expression] | None:
+    """Both sides of an equality, the left one's first."""
+    if not isinstance(part, exp.EQ | exp.NullSafeEQ):
+        return None
+    for a, b in ((part.this, part.expression), (part.expression, part.this)):
+        one, other = ids_in(a), ids_in(b)
+        if one and other and one <= ours and other <= theirs:
+            return a, b
+    return None
+
+
+def on(node: Join) -> list[Expression]:
+    """All conditions of a join."""
+    safe = node.null_safe or (False,) * len(node.equalities)
+    equal = [
+        compare(exp.NullSafeEQ if null else exp.EQ, a, b)
+        for (a, b), null in zip(node.equalities, safe, strict=True)
+    ]
+    return [*equal, *conjuncts(node.condition)]

@@ -1,0 +1,274 @@
+"""Types of standard SQL, as PostgreSQL derives them: of operands, results and conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import TypeMismatchError
+from streamsql.nodes import Expression
+from streamsql.planner.relational.expressions import cast, typed
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SQLType,
+    decimal,
+)
+
+T = exp.DType
+UNKNOWN = exp.DataType(this=T.UNKNOWN)
+"""Of a text literal, which takes the type of what stands beside it."""
+INTERVAL = exp.DataType(this=T.INTERVAL)
+NUMERIC = decimal(38, 16)
+"""Of a NUMERIC without precision, and of averages."""
+
+_ALIKE = {
+    **dict.fromkeys((T.VARCHAR, T.CHAR, T.NCHAR, T.NVARCHAR, T.BPCHAR, T.NAME, T.UUID), STRING),
+    **dict.fromkeys((T.SMALLINT, T.TINYINT), INT),
+    T.FLOAT: DOUBLE,
+    **dict.fromkeys((T.TIMESTAMPTZ, T.TIMESTAMPNTZ, T.TIMESTAMPLTZ, T.DATETIME), TIMESTAMP),
+    T.TIMETZ: TIME,
+    T.BINARY: types.BYTES,
+    T.INT128: decimal(38, 0),
+}
+_ORDER = (T.INT, T.BIGINT, T.DECIMAL, T.DOUBLE)
+
+
+def standard(kind: SQLType) -> SQLType:
+    """The type that the engine has for one of standard SQL."""
+    if kind.this == T.DECIMAL and len(kind.expressions) != 2:
+        if not kind.expressions:
+            return NUMERIC
+        return decimal(int(kind.expressions[0].name), 0)
+    if kind.this == T.INTERVAL:
+        return INTERVAL
+    if types.is_array(kind) and kind.expressions:
+        return types.array(standard(kind.expressions[0]))
+    return _ALIKE.get(kind.this, kind)
+
+
+def kind_of(expression: Expression) -> SQLType:
+    return types.type_of(expression)
+
+
+def settled(kind: SQLType) -> SQLType:
+    """The type of a result: text where nothing decides the type of a literal."""
+    return STRING if kind in (UNKNOWN, NULL) else kind
+
+
+def is_open(kind: SQLType) -> bool:
+    return kind in (UNKNOWN, NULL)
+
+
+def is_integer(kind: SQLType) -> bool:
+    return kind.this in (T.INT, T.BIGINT)
+
+
+def common(kinds: Sequence[SQLType]) -> SQLType | None:
+    """The type of values that stand for each other, as in CASE or UNION; None: there is none."""
+    result: SQLType = NULL
+    for kind in kinds:
+        both = _common(result, kind)
+        if both is None:
+            return None
+        result = both
+    return result
+
+
+def _common(a: SQLType, b: SQLType) -> SQLType | None:
+    if a == b or b == NULL or (b == UNKNOWN and a != NULL):
+        return a
+    if a in (NULL, UNKNOWN):
+        return b
+    if {a.this, b.this} == {T.DATE, T.TIMESTAMP}:
+        return TIMESTAMP
+    if STRING in (a, b):
+        return None
+    return types.common_type(a, b)
+
+
+def coerced(expression: Expression, kind: SQLType) -> Expression:
+    """The expression as one of the type."""
+    own = kind_of(expression)
+    if own == kind or is_open(kind):
+        return expression
+    if isinstance(expression, exp.Null):
+        return cast(exp.Null(), kind)
+    if own == UNKNOWN and kind == STRING:
+        return typed(expression, STRING)
+    return cast(expression, kind)
+
+
+def alike(values: Sequence[Expression], what: str) -> tuple[list[Expression], SQLType]:
+    """Values that stand for each other, as ones of their common type."""
+    kind = common([kind_of(value) for value in values])
+    if kind is None:
+        names = ", ".join(dict.fromkeys(name(kind_of(value)) for value in values))
+        raise TypeMismatchError(
+            f"{what} cannot have values of the types {names}",
+            hint="CAST one of them.",
+            span=span_of(values[0]) or span_of(values[-1]),
+        )
+    kind = settled(kind)
+    return [coerced(value, kind) for value in values], kind
+
+
+def comparable(left: Expression, right: Expression, what: str) -> tuple[Expression, Expression]:
+    """Both sides of a comparison, as values of one type."""
+    a, b = kind_of(left), kind_of(right)
+    if types.is_numeric(a) and types.is_numeric(b):
+        return left, right
+    if is_open(a) and is_open(b):
+        return coerced(left, STRING), coerced(right, STRING)
+    kind = common([a, b])
+    if kind is None:
+        raise mismatch(what, a, b, left)
+    return coerced(left, kind), coerced(right, kind)
+
+
+def mismatch(what: str, a: SQLType, b: SQLType, at: Expression) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"operator does not exist: {name(a)} {what} {name(b)}",
+        hint="CAST one of the two.",
+        span=span_of(at),
+    )
+
+
+def name(kind: SQLType) -> str:
+    if kind in (UNKNOWN, NULL):
+        return "unknown"
+    if kind.this == T.INTERVAL:
+        return "INTERVAL"
+    return types.to_sql(kind)
+
+
+# -- arithmetic ----------------------------------------------------------------------------------
+
+
+def arithmetic(node: type[exp.Expr], symbol: str, a: Expression, b: Expression) -> Expression:
+    """`a + b` and its like, with the operands' common type."""
+    left, right = kind_of(a), kind_of(b)
+    temporal = _temporal(node, a, b)
+    if temporal is not None:
+        return temporal
+    if is_open(left) and is_open(right):
+        a, b = coerced(a, INT), coerced(b, INT)
+    elif is_open(left):
+        a = coerced(a, right)
+    elif is_open(right):
+        b = coerced(b, left)
+    left, right = kind_of(a), kind_of(b)
+    if not (types.is_numeric(left) and types.is_numeric(right)):
+        raise mismatch(symbol, left, right, a)
+    kind = _number(node, left, right)
+    if node is exp.Div and is_integer(kind):
+        return typed(exp.IntDiv(this=a, expression=b), kind)
+    if node is exp.Div and types.is_decimal(kind):
+        a = cast(a, NUMERIC) if not types.is_decimal(left) else a
+    if is_integer(kind) and left != right:
+        a, b = coerced(a, kind), coerced(b, kind)
+    return typed(node(this=a, expression=b), kind)
+
+
+def _number(node: type[exp.Expr], a: SQLType, b: SQLType) -> SQLType:
+    wider = max(a, b, key=lambda kind: _ORDER.index(kind.this))
+    if not types.is_decimal(wider):
+        return wider
+    (p1, s1), (p2, s2) = types.precision_scale(a), types.precision_scale(b)
+    if node is exp.Mul:
+        return bounded(p1 + p2 + 1, s1 + s2)
+    if node is exp.Div:
+        return NUMERIC
+    scale = max(s1, s2)
+    if node is exp.Mod:
+        return bounded(min(p1 - s1, p2 - s2) + scale, scale)
+    return bounded(max(p1 - s1, p2 - s2) + scale + 1, scale)
+
+
+def bounded(precision: int, scale: int) -> SQLType:
+    """A DECIMAL of at most 38 digits, which gives up digits behind the point, but for six."""
+    if precision <= types.MAX_PRECISION:
+        return decimal(precision, scale)
+    whole = precision - scale
+    return decimal(types.MAX_PRECISION, max(types.MAX_PRECISION - whole, min(scale, 6)))
+
+
+def _temporal(node: type[exp.Expr], a: Expression, b: Expression) -> Expression | None:
+    """Sums and differences of dates, times and intervals; None where there is none of these."""
+    left, right = kind_of(a), kind_of(b)
+    kinds = {left.this, right.this}
+    if not kinds & {T.DATE, T.TIMESTAMP, T.TIME, T.INTERVAL}:
+        return None
+    if node in (exp.Add, exp.Sub):
+        if is_open(right) and right != NULL:
+            b = coerced(b, INTERVAL if left != DATE else (DATE if node is exp.Sub else INT))
+        elif is_open(left) and left != NULL:
+            a = coerced(a, right if node is exp.Sub and right.this != T.INTERVAL else INTERVAL)
+        left, right = kind_of(a), kind_of(b)
+        kind = _TEMPORAL.get((node, left.this, right.this))
+        if kind is None:
+            return None
+        if {left.this, right.this} == {T.DATE, T.TIMESTAMP}:
+            a, b = coerced(a, TIMESTAMP), coerced(b, TIMESTAMP)
+        return typed(node(this=a, expression=b), kind)
+    if T.INTERVAL in kinds and node in (exp.Mul, exp.Div):
+        return typed(node(this=a, expression=b), INTERVAL)
+    return None
+
+
+_TEMPORAL = {
+    (exp.Add, T.DATE, T.INT): DATE,
+    (exp.Add, T.INT, T.DATE): DATE,
+    (exp.Sub, T.DATE, T.INT): DATE,
+    (exp.Sub, T.DATE, T.DATE): INT,
+    (exp.Add, T.DATE, T.TIME): TIMESTAMP,
+    (exp.Sub, T.TIMESTAMP, T.TIMESTAMP): INTERVAL,
+    (exp.Sub, T.DATE, T.TIMESTAMP): INTERVAL,
+    (exp.Sub, T.TIMESTAMP, T.DATE): INTERVAL,
+    (exp.Sub, T.TIME, T.TIME): INTERVAL,
+    **{(node, T.DATE, T.INTERVAL): TIMESTAMP for node in (exp.Add, exp.Sub)},
+    **{(node, T.TIMESTAMP, T.INTERVAL): TIMESTAMP for node in (exp.Add, exp.Sub)},
+    **{(node, T.TIME, T.INTERVAL): TIME for node in (exp.Add, exp.Sub)},
+    **{(node, T.INTERVAL, T.INTERVAL): INTERVAL for node in (exp.Add, exp.Sub)},
+    (exp.Add, T.INTERVAL, T.DATE): TIMESTAMP,
+    (exp.Add, T.INTERVAL, T.TIMESTAMP): TIMESTAMP,
+    (exp.Add, T.INTERVAL, T.TIME): TIME,
+}
+
+
+def condition(expression: Expression, clause: str) -> Expression:
+    """The expression as a BOOLEAN, or a TypeMismatchError."""
+    kind = kind_of(expression)
+    if is_open(kind):
+        return coerced(expression, BOOLEAN)
+    if kind != BOOLEAN:
+        raise TypeMismatchError(
+            f"argument of {clause} must be BOOLEAN, not {name(kind)}", span=span_of(expression)
+        )
+    return expression
+
+
+def total(kind: SQLType) -> SQLType:
+    """The type of a SUM."""
+    if kind == INT:
+        return BIGINT
+    if kind == BIGINT:
+        return decimal(38, 0)
+    if types.is_decimal(kind):
+        return decimal(38, types.precision_scale(kind)[1])
+    return kind
+
+
+def mean(kind: SQLType) -> SQLType:
+    """The type of an AVG."""
+    return kind if kind in (DOUBLE, INTERVAL) else NUMERIC
