@@ -21,7 +21,9 @@ LIGHT = (
     "streamsql.catalog",
     "streamsql.functions",
     "streamsql.formats",
+    "streamsql.pipelines",
     "streamsql.api.catalogs",
+    "streamsql.api.changing",
     "streamsql.api.checking",
     "streamsql.api.completion",
     "streamsql.api.facts",
@@ -32,6 +34,7 @@ LIGHT = (
     "streamsql.client.received",
     "streamsql.cli.main",
     "streamsql.cli.subcommands.connect",
+    "streamsql.cli.subcommands.plan",
     "streamsql.cli.shell.prompt",
 )
 

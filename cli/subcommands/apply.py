@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from streamsql.api.applying import Changes
-from streamsql.api.changing import ChangePlan, undo_plan_of_log
+from streamsql.api.changing import ChangePlan
+from streamsql.api.changing_log import undo_plan_of_log
 from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.plan import planned, read_texts, server_of, show_errors
