@@ -17,8 +17,7 @@ def not_installed(error: ModuleNotFoundError) -> ConfigError | None:
     if name.startswith("streamsql.") and find_spec("streamsql.engine") is None:
         return ConfigError(
             "the engine is not installed",
-            detail="streamsql-client is installed alone: it has the shell over a server, check, "
-            "and plan against a server.",
+            detail="streamsql-client runs check, and over a server the shell, plan and apply.",
             hint="Install the engine: pip install streamsql",
         )
     if extra := _EXTRAS.get(name):

@@ -33,6 +33,7 @@ LIGHT = (
     "streamsql.client.remote",
     "streamsql.client.received",
     "streamsql.cli.main",
+    "streamsql.cli.subcommands.apply",
     "streamsql.cli.subcommands.connect",
     "streamsql.cli.subcommands.plan",
     "streamsql.cli.shell.prompt",

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parent.parent.parent
 MEGABYTES = 30
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 DEFINITIONS = """
-CREATE STREAM clicks (who VARCHAR KEY, page VARCHAR)
-  WITH (kafka_topic='installed_clicks', partitions=1, value_format='JSON');
-CREATE TABLE visits AS SELECT who, COUNT(*) AS n FROM clicks GROUP BY who;
+CREATE STREAM clicks_VERSION (who VARCHAR KEY, page VARCHAR)
+  WITH (kafka_topic='clicks_VERSION', partitions=1, value_format='JSON');
+CREATE TABLE visits_VERSION AS SELECT who, COUNT(*) AS n FROM clicks_VERSION GROUP BY who;
 """
 
 
@@ -84,7 +84,7 @@ def test_the_client_alone(
     assert size < MEGABYTES << 20, f"{size / (1 << 20):.1f} MB"
 
     file = tmp_path / "pipeline.sql"
-    file.write_text(DEFINITIONS.replace("installed_clicks", f"installed_{version}"))
+    file.write_text(DEFINITIONS.replace("VERSION", version.replace(".", "_")))
     # Without Java: an empty PATH.
     command = [str(environment / "bin" / "streamsql")]
 
@@ -102,6 +102,8 @@ def test_the_client_alone(
     assert checked.returncode == 0 and "2 statements, no errors" in checked.stdout, checked.stderr
     planned = run("plan", "--server", server, str(file))
     assert planned.returncode == 2 and "visits" in planned.stdout.lower(), planned.stderr
+    applied = run("apply", "--server", server, "--yes", str(file))
+    assert applied.returncode == 0, applied.stderr
     asked = run("connect", server, "-e", "DEFINE a = 'x';", "-e", "SHOW VARIABLES;")
     assert asked.returncode == 0 and "x" in asked.stdout, asked.stderr
     local = run("-e", "SHOW STREAMS;")
