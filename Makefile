@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 DOCS := build/docs
 DBT := build/dbt
 LINTERS := build/linters
-SOURCES := streamsql cli grammar dbt tests benchmarks examples scripts hatch_build.py
+SOURCES := streamsql cli grammar client dbt tests benchmarks examples scripts hatch_build.py
 
 # Otherwise every test worker, and every process that it starts, compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,10 +30,10 @@ help:
 	@echo "            regenerate the pictures of the documentation, with Chromium and tmux"
 	@echo "make dbt    the tests of dbt-streamsql, with a separate installation of dbt"
 	@echo "make soak   the long tests, or one part of them: make soak PART=kills"
-	@echo "make wheel  build the wheels of streamsql, including the JVM part, and of dbt-streamsql"
+	@echo "make wheel  build the wheels of streamsql, including the JVM part, streamsql-client and dbt-streamsql"
 	@echo "make clean  remove the results of make"
 
-$(INSTALLED): pyproject.toml scripts/install
+$(INSTALLED): pyproject.toml client/pyproject.toml scripts/install
 	@PYTHON="$(PYTHON)" scripts/install
 
 setup: $(INSTALLED)
@@ -121,10 +121,10 @@ pictures: setup
 	PYTHONPATH=tests $(BIN)/python -m scripts.pictures
 
 # dbt has a separate environment: it requires other versions of Protobuf and further packages.
-$(DBT)/.installed: dbt/pyproject.toml
+$(DBT)/.installed: dbt/pyproject.toml client/pyproject.toml
 	@echo "Installing dbt into $(DBT)"
 	@$(PYTHON) -m venv $(DBT)
-	@$(DBT)/bin/python -m pip install -q --disable-pip-version-check -e 'dbt[test]'
+	@$(DBT)/bin/python -m pip install -q --disable-pip-version-check -e client -e 'dbt[test]'
 	@touch $@
 
 dbt: setup $(DBT)/.installed
@@ -135,7 +135,7 @@ soak: setup $(DBT)/.installed
 
 wheel: setup
 	$(BIN)/python -c "from streamsql.jvm.build import package_runtime_jar as p; p()"
-	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist . ./dbt
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist ./client . ./dbt
 
 clean:
 	rm -rf .venv dist build site .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -25,7 +25,7 @@ class JvmPartHook(BuildHookInterface):  # type: ignore[type-arg, misc]
         if sources.hash_in_jar(jar) != sources.hash_of_sources(folder):
             self.app.abort(
                 f"{jar.relative_to(self.root)} is missing or older than the Java sources: "
-                "build the wheel with `make wheel`, or install a checkout with `pip install -e .`"
+                "build the wheel with `make wheel`, or install a checkout with `make setup`"
             )
 
 

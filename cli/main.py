@@ -19,6 +19,7 @@ from streamsql.cli.options.parser import build_parser
 from streamsql.cli.terminal.identity import INTERRUPTED, version_line
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import InternalError, StreamSQLError
+from streamsql.installed import not_installed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,12 +67,18 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
     except StreamSQLError as error:
         failure = error
     except Exception as error:
-        failure = InternalError(
-            f"{type(error).__name__}: {error}",
-            hint="Run it again with --debug for the stack trace, and report it.",
-        )
+        failure = _unexpected(error)
         failure.__cause__ = error
     return report(failure, debug=args.debug)
+
+
+def _unexpected(error: Exception) -> StreamSQLError:
+    """The engine that is not installed, or a bug."""
+    missing = not_installed(error) if isinstance(error, ModuleNotFoundError) else None
+    return missing or InternalError(
+        f"{type(error).__name__}: {error}",
+        hint="Run it again with --debug for the stack trace, and report it.",
+    )
 
 
 def report(error: Exception, *, debug: bool) -> int:

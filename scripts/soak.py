@@ -70,7 +70,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "flights": [_slow("tests/examples", "--ignore=tests/examples/test_nexmark.py")],
     "pages": [
         _slow("tests/server", "tests/docs", "tests/deploy"),
-        _slow("tests/cli", "tests/executor", "tests/jvm"),
+        _slow("tests/cli", "tests/client", "tests/executor", "tests/jvm"),
     ],
 }
 

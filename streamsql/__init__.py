@@ -46,7 +46,14 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    try:
+        return getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        from streamsql.installed import not_installed
+
+        if (missing := not_installed(error)) is None:
+            raise
+        raise ImportError(f"{missing.message}. {missing.hint}", name=home) from None
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The version of this installation."""
+"""The version of this installation, which is that of the client: the engine requires the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 def _installed() -> str:
     try:
-        return version("streamsql")
+        return version("streamsql-client")
     except PackageNotFoundError:
         return "0+unknown"
 

@@ -20,10 +20,10 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\][^\x07]*\x07")
 class Terminal:
     """A shell at the other end of a pseudo-terminal; what it shows is awaited as plain text."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], python: str = sys.executable) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
         self._child = pexpect.spawn(
-            sys.executable,
+            python,
             ["-m", "streamsql.cli.main", *arguments],
             env=environment,
             dimensions=(40, 120),

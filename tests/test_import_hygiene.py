@@ -21,7 +21,9 @@ LIGHT = (
     "streamsql.catalog",
     "streamsql.functions",
     "streamsql.formats",
+    "streamsql.pipelines",
     "streamsql.api.catalogs",
+    "streamsql.api.changing",
     "streamsql.api.checking",
     "streamsql.api.completion",
     "streamsql.api.facts",
@@ -31,7 +33,9 @@ LIGHT = (
     "streamsql.client.remote",
     "streamsql.client.received",
     "streamsql.cli.main",
+    "streamsql.cli.subcommands.apply",
     "streamsql.cli.subcommands.connect",
+    "streamsql.cli.subcommands.plan",
     "streamsql.cli.shell.prompt",
 )
 

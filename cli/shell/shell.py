@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import make_engine
 from streamsql.cli.execution.execution import Interrupted, run
-from streamsql.cli.execution.postgres import port_of_shell
 from streamsql.cli.shell.commands import find_command
 from streamsql.cli.shell.startup import wait_for_start
 from streamsql.cli.terminal.identity import INTERRUPTED, version_line
@@ -62,6 +61,8 @@ def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
     if address is None:
         yield []
         return
+    from streamsql.cli.execution.postgres import port_of_shell
+
     with port_of_shell(address, engine) as at:
         yield ["clients of PostgreSQL: psql -h {} -p {}".format(*at)]
 

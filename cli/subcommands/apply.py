@@ -6,21 +6,24 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from streamsql.api.applying import Changes
-from streamsql.api.changing import ChangePlan, undo_plan_of_log
 from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.plan import planned, read_texts, server_of, show_errors
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
-from streamsql.client.remote import RemoteEngine
-from streamsql.client.remote_changes import RemoteChanges
-from streamsql.engine import Engine
 from streamsql.errors import ConfigError, StreamSQLError
 from streamsql.results import Result
 from streamsql.run_script import NamedText
+
+if TYPE_CHECKING:
+    from streamsql.api.applying import Changes
+    from streamsql.api.changing import ChangePlan
+    from streamsql.client.remote import RemoteEngine
+    from streamsql.client.remote_changes import RemoteChanges
+    from streamsql.engine import Engine
 
 _ALONE = ("undo", "promote", "discard")
 
@@ -56,6 +59,8 @@ def command(args: argparse.Namespace) -> int:
 def _undoing(args: argparse.Namespace) -> ChangePlan:
     """The changes of an undo."""
     if args.server is None:
+        from streamsql.api.changing_log import undo_plan_of_log
+
         return undo_plan_of_log(engine_config(args))
     with server_of(args) as server:
         return server.changes.plan_undo()

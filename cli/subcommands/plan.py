@@ -44,11 +44,13 @@ def show_errors(found: ChangePlan, style: Style) -> None:
 
 def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
     """Against a server's catalog, or a data folder's log."""
-    from streamsql.api.changing import plan_of_log, plan_of_server
-
     variables = assignments(args.define, "--define")
     if getattr(args, "server", None) is None:
+        from streamsql.api.changing_log import plan_of_log
+
         return plan_of_log(engine_config(args), texts, variables, args.prune)
+    from streamsql.api.changing import plan_of_server
+
     with server_of(args) as server:
         server.refresh()
         properties = server.session.properties

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from streamsql.api.changing import UNCHANGED, plan_of_log
+from streamsql.api.changing import UNCHANGED
+from streamsql.api.changing_log import plan_of_log
 from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.plan import read_texts

@@ -10,4 +10,4 @@ def version_line() -> str:
     """Name and version, as `--version` prints them."""
     from importlib.metadata import version
 
-    return f"streamsql {version('streamsql')}"
+    return f"streamsql {version('streamsql-client')}"

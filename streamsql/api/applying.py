@@ -10,6 +10,8 @@ from streamsql.api.backup import entries_of_engine
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.errors import StreamSQLError, unexpected
 from streamsql.kafka.client import KafkaClient
+from streamsql.pipelines.difference import Item
+from streamsql.pipelines.reading import Reading
 from streamsql.properties import secrets_of
 from streamsql.results import Result
 from streamsql.run_script import NamedText
@@ -17,9 +19,8 @@ from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
 from streamsql.statements.changes.apply import Files, apply_files
-from streamsql.statements.changes.difference import Item
 from streamsql.statements.changes.rebuilding import Rebuilds
-from streamsql.statements.changes.retention import Reading, rate_of, reading_of
+from streamsql.statements.changes.retention import rate_of, reading_of
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.staging import discard, promote, stage_files
 from streamsql.statements.changes.undo import before_last_apply

@@ -6,33 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from streamsql.api.backup import entries_of_engine
 from streamsql.catalog import Catalog
-from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
+from streamsql.pipelines.difference import Action, Item, differences
+from streamsql.pipelines.reading import Reading
+from streamsql.pipelines.running import Running, running_of_server
+from streamsql.pipelines.steps import check_steps
+from streamsql.pipelines.wanted import read_wanted
 from streamsql.planner.changes.classes import ChangeClass
 from streamsql.planner.plans.statements import QueryStatementPlan, SchemaLookup
-from streamsql.properties import secrets_of
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.session import Session
-from streamsql.statements.changes.difference import Action, Item, differences
-from streamsql.statements.changes.retention import Reading
-from streamsql.statements.changes.running import Running, running_of_log, running_of_server
-from streamsql.statements.changes.steps import check_steps
-from streamsql.statements.changes.undo import before_last_apply
-from streamsql.statements.changes.wanted import read_wanted
 from streamsql.status import QueryInfo
-
-__all__ = [
-    "ChangePlan",
-    "ChangedPart",
-    "PlannedChange",
-    "plan_of_log",
-    "plan_of_server",
-    "undo_plan_of_log",
-]
 
 REFUSED = 5
 UNCHANGED = Action.NONE.value
@@ -177,22 +164,6 @@ def _content(item: PlannedChange) -> dict[str, Any]:
     return {name: value for name, value in content.items() if value or name not in _SAID_IF_KNOWN}
 
 
-def plan_of_log(
-    config: EngineConfig, texts: Sequence[NamedText], variables: Mapping[str, str], prune: bool
-) -> ChangePlan:
-    """Compares with the statement log of an engine, which may be running."""
-    running = running_of_log(entries_of_engine(config))
-    return _plan(texts, {**running.properties, **config.properties}, variables, running, prune)
-
-
-def undo_plan_of_log(config: EngineConfig) -> ChangePlan:
-    """Changes that an undo would make; CatalogError if nothing was applied, UnsupportedError if
-    other definitions followed."""
-    entries = entries_of_engine(config)
-    secrets = secrets_of(config.properties)
-    return _plan([before_last_apply(entries)], secrets, {}, running_of_log(entries), True)
-
-
 def plan_of_server(
     catalog: Catalog,
     queries: Iterable[QueryInfo],
@@ -202,10 +173,10 @@ def plan_of_server(
     prune: bool,
 ) -> ChangePlan:
     """Compares with a server's catalog."""
-    return _plan(texts, properties, variables, running_of_server(catalog, queries), prune)
+    return plan_of(texts, properties, variables, running_of_server(catalog, queries), prune)
 
 
-def _plan(
+def plan_of(
     texts: Sequence[NamedText],
     properties: Mapping[str, str],
     variables: Mapping[str, str],

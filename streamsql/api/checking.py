@@ -93,7 +93,7 @@ def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> Non
 def check_queries_file(text: NamedText, variables: Mapping[str, str]) -> None:
     """Raises the first error of a queries file that can be detected without an engine: an invalid
     statement, or one that is not allowed there."""
-    from streamsql.statements.files.lines import read_lines
+    from streamsql.pipelines.lines import read_lines
 
     session = Session(variables={name.upper(): value for name, value in variables.items()})
     read_lines([text], session, definitions_only=True)

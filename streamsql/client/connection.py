@@ -13,6 +13,7 @@ from streamsql.client.remote import RemoteEngine
 from streamsql.client.result import QueryResult
 from streamsql.client.transport import Address
 from streamsql.errors import CatalogError, ConfigError
+from streamsql.installed import installation_checked
 from streamsql.properties import CONSISTENCY_TOKEN, validate
 from streamsql.results import Message, Result, RowInserts
 from streamsql.session import Session
@@ -194,8 +195,8 @@ def _embedded(
     kafka: Mapping[str, str],
     master: str | None,
 ) -> AnyEngine:
-    from streamsql.engine import Engine, EngineConfig
-
+    with installation_checked():
+        from streamsql.engine import Engine, EngineConfig
     config = EngineConfig(
         data_dir=Path(data).expanduser() if data is not None else None,
         bootstrap_servers=bootstrap_servers,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from streamsql.client.display import as_html, as_text
 from streamsql.client.handover import Handover
 from streamsql.client.row import Row, row_type
+from streamsql.installed import installation_checked
 from streamsql.results import (
     Answer,
     Field,
@@ -92,16 +93,18 @@ class QueryResult:
 
     def arrow(self) -> pyarrow.Table:
         """All rows as an Arrow table with the SQL types' own Arrow types; see `rows`."""
-        from streamsql.client.arrow import arrow_table
+        with installation_checked():
+            from streamsql.client.arrow import arrow_table
 
         return arrow_table(self.columns, self.rows)
 
     def pandas(self) -> pandas.DataFrame:
         """All rows as a data frame, whole numbers as such even where some are null; pandas must be
         installed."""
-        from streamsql.client.arrow import data_frame
+        with installation_checked():
+            from streamsql.client.arrow import data_frame
 
-        return data_frame(self.arrow())
+            return data_frame(self.arrow())
 
     async def __aiter__(self) -> AsyncIterator[Row]:
         handover: Handover[Row | BaseException] = Handover(AHEAD)

@@ -289,7 +289,7 @@ class Transport:
         if status == 401:
             return ConfigError(
                 f"{self.address.url} rejected {who}",
-                hint="-u USER names the user; the password is asked for."
+                hint="Name a user: -u USER in the shell, `user` in Python and in a profile of dbt."
                 if self.address.user is None
                 else "The user or the password is wrong.",
             )

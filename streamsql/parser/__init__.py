@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsql.parser.complete import expected_keywords, tokens
+from streamsql.parser.generate.canonical import canonical
 from streamsql.parser.generate.statements import to_sql
 from streamsql.parser.script import (
     is_complete,
@@ -19,6 +20,7 @@ from streamsql.parser.tokens.keywords import KEYWORDS, RESERVED
 __all__ = [
     "KEYWORDS",
     "RESERVED",
+    "canonical",
     "expected_keywords",
     "is_complete",
     "parse",

@@ -19,9 +19,9 @@ from streamsql.nodes import QueryAction, Statement
 from streamsql.parser import to_sql
 from streamsql.parser.tokens.lexer import lex
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
+from streamsql.planner.processing_log import declare
 from streamsql.planner.statements import apply
 from streamsql.properties import HIDDEN, shown
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay, plan_again
 from streamsql.version import VERSION
 

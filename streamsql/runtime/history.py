@@ -6,31 +6,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, Thing
 from streamsql.executor.queries.definition import Definition
 from streamsql.log.entries import Entry
 from streamsql.nodes import QueryAction, Statement
-from streamsql.parser import parse_one, to_sql
+from streamsql.parser import canonical, parse_one
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
-from streamsql.runtime.processing_log import declare
+from streamsql.planner.processing_log import declare
 from streamsql.runtime.replay import Replay
-
-_CONDITIONS = ("or_replace", "if_not_exists", "if_exists")
-
-
-def canonical(statement: Statement) -> str:
-    """Normal form of a statement for comparison, independent of formatting, the order of
-    properties, and IF NOT EXISTS."""
-    changes: dict[str, object] = {n: False for n in _CONDITIONS if hasattr(statement, n)}
-    properties: nodes.Properties = getattr(statement, "properties", ())
-    if properties:
-        changes["properties"] = tuple(sorted(properties, key=lambda p: p.name))
-    return to_sql(replace(statement, **changes))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.plans.statements import OtherPlan, Planned, QueryStatementPlan, SourcePlan
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import apply, plan
 from streamsql.registry.lookup import RememberedSchemas
-from streamsql.runtime.topics import RememberedTopics
 
 
 @dataclass(frozen=True)

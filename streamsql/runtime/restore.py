@@ -14,8 +14,8 @@ from streamsql.log.entries import Entry, FileLog, StatementLog
 from streamsql.log.failover import Effect, Failover, Followed
 from streamsql.log.membership import claim, entries_before
 from streamsql.log.topic_log import CommandLog
+from streamsql.planner.processing_log import declare
 from streamsql.runtime.history import History
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.reconcile import reconcile
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.state import EngineState

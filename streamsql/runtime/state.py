@@ -26,16 +26,17 @@ from streamsql.log.failover import Failover
 from streamsql.log.membership import data_of, joined
 from streamsql.nodes import Statement
 from streamsql.parser import to_sql
+from streamsql.planner.permissions import check_plan
 from streamsql.planner.plans.statements import Planned
+from streamsql.planner.recorded_topics import TopicFacts
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import PROPERTIES, validated, without_owned_secrets
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
-from streamsql.runtime.permissions import check_plan
 from streamsql.runtime.replay import Deletion, check_not_deleted, note_deletions
-from streamsql.runtime.topics import KafkaTopics, TopicFacts
+from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
 from streamsql.sizes import Machine, sizes_of

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamsql.formats import FORMATS
 from streamsql.kafka.partitions import add_partitions
 from streamsql.planner.plans.statements import TopicInfo
+from streamsql.planner.recorded_topics import TopicFacts
 from streamsql.schema import Kind
 
 if TYPE_CHECKING:
     from streamsql.catalog import Source
     from streamsql.kafka.client import KafkaClient
-
-TopicFacts = Mapping[str, "tuple[int, int] | None"]
-"""Topic lookups of a planned statement: partitions and replicas, None for a missing topic."""
 
 _FOR_EVER = -1
 """Unlimited `retention.ms`."""
@@ -36,17 +34,6 @@ class KafkaTopics:
             made = self._made.get(name)
             self.told[name] = (found.partitions, found.replicas) if found else made
         facts = self.told[name]
-        return None if facts is None else TopicInfo(*facts)
-
-
-class RememberedTopics:
-    """Returns recorded lookups: a replay needs no Kafka."""
-
-    def __init__(self, facts: TopicFacts) -> None:
-        self._facts = facts
-
-    def topic(self, name: str) -> TopicInfo | None:
-        facts = self._facts.get(name)
         return None if facts is None else TopicInfo(*facts)
 
 

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterator
 
 from streamsql import nodes
+from streamsql.planner import permissions
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.results import Result
-from streamsql.runtime import permissions
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements import (
     assertions,

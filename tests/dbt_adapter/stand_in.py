@@ -12,12 +12,12 @@ from statements.world import World
 from streamsql.api.catalogs import encode_catalog
 from streamsql.api.changing import plan_of_running
 from streamsql.errors import StreamSQLError
+from streamsql.pipelines.difference import differences
+from streamsql.pipelines.steps import steps_of
+from streamsql.pipelines.wanted import read_wanted
 from streamsql.run_script import NamedText
 from streamsql.session import Session
-from streamsql.statements.changes.difference import differences
 from streamsql.statements.changes.running import running_of_log
-from streamsql.statements.changes.steps import steps_of
-from streamsql.statements.changes.wanted import read_wanted
 
 
 class StandIn(Client):

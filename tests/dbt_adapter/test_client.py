@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -34,19 +34,30 @@ VALUES = [
 """Types, what the engine has, and what dbt is given."""
 
 
+class Played:
+    """An answer's lines."""
+
+    def __init__(self, lines: Sequence[object]) -> None:
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[Any]:
+        return (json.loads(json.dumps(line)) for line in self._lines)
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Sent(Client):
     """Answers with the lines of results."""
 
     def __init__(self, *lines: object) -> None:
         super().__init__("localhost")
-        self.sent = lines
+        self._transport.stream = lambda path, body: Played(lines)  # type: ignore[assignment, method-assign, return-value]
 
     @staticmethod
     def of(*results: Result) -> Sent:
         return Sent(*(line for result in results for line in encode(result)), DONE)
-
-    def _lines(self, path: str, body: Mapping[str, Any] | None = None) -> Iterator[Any]:
-        return (json.loads(json.dumps(line)) for line in self.sent)
 
 
 def test_values_are_those_of_the_engine() -> None:
@@ -73,7 +84,7 @@ def test_a_query_that_does_not_end_is_not_waited_for() -> None:
 
 
 def test_where_no_server_is() -> None:
-    with pytest.raises(ServerError, match="cannot reach 127.0.0.1:1: .*\nHint: Is a server"):
+    with pytest.raises(ServerError, match="cannot reach http://127.0.0.1:1: .*\nHint: Is a server"):
         Client("127.0.0.1:1").queries()
     with pytest.raises(ServerError, match="ftp://a is not the address of a server"):
         Client("ftp://a")

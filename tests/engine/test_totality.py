@@ -10,7 +10,7 @@ from runtime.logged import LOGGED
 from streamsql import nodes
 from streamsql.errors import UnsupportedError
 from streamsql.planner.not_run import NOT_RUN
-from streamsql.runtime.permissions import ROLES
+from streamsql.planner.permissions import ROLES
 from streamsql.statements import execute
 from streamsql.statements.dispatch import handle
 

@@ -9,9 +9,9 @@ from streamsql.catalog import Catalog
 from streamsql.executor.frames.constants import evaluate_record
 from streamsql.parser import parse
 from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import apply, plan
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
-from streamsql.runtime.topics import RememberedTopics
 from streamsql.values.records import key_encoder, value_encoder
 
 FLAT = "b BOOLEAN, i INT, l BIGINT, d DOUBLE, m DECIMAL(6, 2), s STRING, y BYTES, "

@@ -7,10 +7,10 @@ from streamsql.catalog import Catalog
 from streamsql.log.entries import Entry
 from streamsql.parser import parse, to_sql
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
+from streamsql.planner.processing_log import declare
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import plan
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
-from streamsql.runtime.topics import RememberedTopics
 
 LOGGED = [
     kind

@@ -12,10 +12,10 @@ from streamsql.log.entries import Entry
 from streamsql.parser import parse_each, to_sql
 from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.planner.processing_log import declare
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import apply, plan
 from streamsql.runtime.export import catalog_script
-from streamsql.runtime.processing_log import declare
-from streamsql.runtime.topics import RememberedTopics
 
 
 def log_of(sql: str) -> list[Entry]:

@@ -22,11 +22,11 @@ from streamsql.nodes import InsertInto, Statement
 from streamsql.parser import parse, to_sql
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.planner.processing_log import declare
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import plan
 from streamsql.runtime import replay as folding
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
-from streamsql.runtime.topics import RememberedTopics
 
 # -- histories -----------------------------------------------------------------------------------
 

@@ -19,9 +19,9 @@ from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.log.entries import FileLog
 from streamsql.parser import parse
 from streamsql.planner.plans.statements import CatalogChange
+from streamsql.planner.processing_log import declare
 from streamsql.runtime.export import ENDED_BY, catalog_script
 from streamsql.runtime.history import History
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
 from streamsql.statements import execute, needs_leader
 from streamsql.statements.dispatch import handle

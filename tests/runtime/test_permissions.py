@@ -12,6 +12,7 @@ from streamsql.api.applying import Changes
 from streamsql.config import EngineConfig
 from streamsql.errors import ForbiddenError
 from streamsql.parser import parse
+from streamsql.planner.permissions import check, check_plan, needed
 from streamsql.properties import (
     SCHEMA_REGISTRY_URL,
     SCHEMA_REGISTRY_USER,
@@ -22,7 +23,6 @@ from streamsql.properties import (
 )
 from streamsql.roles import Role, acting_as, allowed_by_role, current_role
 from streamsql.run_script import NamedText
-from streamsql.runtime.permissions import check, check_plan, needed
 from streamsql.session import Session
 
 READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN

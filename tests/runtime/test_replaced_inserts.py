@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from streamsql.catalog import Catalog
 from streamsql.log.entries import Entry, decode, encode
-from streamsql.parser import parse_one
+from streamsql.parser import canonical, parse_one
+from streamsql.planner.processing_log import declare
 from streamsql.runtime.export import catalog_script
-from streamsql.runtime.history import History, canonical
-from streamsql.runtime.processing_log import declare
+from streamsql.runtime.history import History
 from streamsql.runtime.replay import Replay
 
 STREAM = (

@@ -19,16 +19,16 @@ from streamsql.errors import (
 )
 from streamsql.log.entries import Entry, decode, encode
 from streamsql.parser import to_sql
+from streamsql.pipelines.difference import Action, differences
+from streamsql.pipelines.steps import steps_of
+from streamsql.pipelines.wanted import read_wanted
 from streamsql.roles import Role
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
 from streamsql.runtime.history import History
 from streamsql.session import Session
-from streamsql.statements.changes.difference import Action, differences
 from streamsql.statements.changes.running import running_of_log
-from streamsql.statements.changes.steps import steps_of
 from streamsql.statements.changes.undo import before_last_apply
-from streamsql.statements.changes.wanted import read_wanted
 
 STREAM = (
     "CREATE STREAM S (K INTEGER KEY, V INTEGER)"

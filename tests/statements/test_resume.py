@@ -16,12 +16,12 @@ from statements.world import World
 
 from streamsql.errors import StreamSQLError, render
 from streamsql.parser import to_sql
+from streamsql.pipelines.lines import read_lines
 from streamsql.planner.plans.statements import SchemaLookup
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
 from streamsql.runtime.history import History
 from streamsql.session import Session
-from streamsql.statements.files.lines import read_lines
 from streamsql.statements.files.resume import Left, check_runs, left_of
 
 

@@ -12,9 +12,10 @@ from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.style import Style
 from streamsql.executor.queries.definition import Definition, KnownQuery
 from streamsql.log.entries import Offsets
+from streamsql.pipelines.reading import Lost, Reading
 from streamsql.run_script import NamedText
 from streamsql.session import Session
-from streamsql.statements.changes.retention import Lost, Reading, rate_of, reading_of
+from streamsql.statements.changes.retention import rate_of, reading_of
 from streamsql.statements.changes.running import running_of_log
 from streamsql.status import QueryMetrics
 

@@ -10,13 +10,13 @@ from streamsql.errors import ParseError
 from streamsql.log.entries import Entry, FileLog
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each, to_sql
+from streamsql.pipelines.lines import SESSION
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.planner.processing_log import declare
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import plan
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
-from streamsql.runtime.topics import RememberedTopics
 from streamsql.session import Session
-from streamsql.statements.files.lines import SESSION
 
 
 class World:

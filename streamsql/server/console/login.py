@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql.server.endpoints.health import VERSION
 from streamsql.server.http.errors import NO_TOKEN, RequestError
 from streamsql.server.http.media import check_content_type
 from streamsql.server.http.requests import as_object, parse_json, read_body
 from streamsql.server.security.auth import USER
 from streamsql.server.security.sessions import LOGIN, SESSION, cookie_name
 from streamsql.server.state.server_state import ServerState, state_of
+from streamsql.version import VERSION
 
 MAX_BYTES = 10_000
 

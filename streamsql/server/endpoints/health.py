@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
@@ -20,8 +19,7 @@ from streamsql.server.http.errors import (
     RequestError,
 )
 from streamsql.server.state.server_state import ServerState, state_of
-
-VERSION = version("streamsql")
+from streamsql.version import VERSION
 
 
 async def info(request: Request) -> Response:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from typing import Any
 
 import anyio
@@ -23,6 +22,7 @@ from streamsql.engine import Engine
 from streamsql.results import Result
 from streamsql.server.endpoints.execution import Execution
 from streamsql.server.state.server_state import state_of, statement_request
+from streamsql.version import VERSION
 
 NDJSON = "application/x-ndjson"
 
@@ -91,7 +91,7 @@ async def status(request: Request) -> Response:
     state = state_of(request)
     engine = state.engine
     queries = await state.run(engine.queries)
-    return _json({"version": version("streamsql"), **encode_status(engine.startup(), queries)})
+    return _json({"version": VERSION, **encode_status(engine.startup(), queries)})
 
 
 def _json(body: Mapping[str, Any]) -> Response:

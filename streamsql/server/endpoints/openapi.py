@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql.server.endpoints.health import VERSION
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
+from streamsql.version import VERSION
 
 Json = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""HTTP basic authentication, and the roles of endpoints. runtime/permissions.py checks statements
+"""HTTP basic authentication, and the roles of endpoints. planner/permissions.py checks statements
 with the role of the current request."""
 
 from __future__ import annotations

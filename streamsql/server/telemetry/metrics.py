@@ -4,7 +4,6 @@ counted, since a series for each would be unbounded."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -27,6 +26,7 @@ from streamsql.status import (
     StartupStatus,
     StoreInfo,
 )
+from streamsql.version import VERSION
 
 _QUERY = ("query_id",)
 _TABLE = ("table",)
@@ -53,7 +53,7 @@ class EngineCollector(Collector):
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        about = {"version": version("streamsql")}
+        about = {"version": VERSION}
         yield InfoMetricFamily("streamsql_build", "Version of the server.", about)
         ready = GaugeMetricFamily("streamsql_ready", "1 if Kafka, Spark and the queries are up.")
         ready.add_metric((), float(self._engine.startup().ready))

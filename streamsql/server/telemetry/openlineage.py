@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -41,11 +40,12 @@ from openlineage.client.uuid import generate_new_uuid
 from streamsql.api.facts import ColumnOrigin, LineageFacts, SourceFacts
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
+from streamsql.version import VERSION
 
 LOOK_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 TIMEOUT_SECONDS = 5.0
-PRODUCER = f"urn:streamsql:{version('streamsql')}"
+PRODUCER = f"urn:streamsql:{VERSION}"
 _log = logging.getLogger("streamsql.server")
 _READS = (QueryState.CATCHING_UP, QueryState.RUNNING)
 

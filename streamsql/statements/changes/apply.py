@@ -19,6 +19,10 @@ from streamsql.executor.rebuilds.rewriting import StateNotKeptError
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import Statement
 from streamsql.parser import to_sql
+from streamsql.pipelines.difference import Action, Item, differences
+from streamsql.pipelines.steps import Step, steps_of
+from streamsql.pipelines.wanted import Wanted, read_wanted
+from streamsql.planner import permissions
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.operators import Scan, operators
@@ -26,11 +30,9 @@ from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
-from streamsql.runtime import permissions
 from streamsql.runtime.replay import Replay, check_not_deleted
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
-from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.drafts import (
     Draft,
     declared_topics,
@@ -41,9 +43,7 @@ from streamsql.statements.changes.drafts import (
 )
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
-from streamsql.statements.changes.steps import Step, steps_of
 from streamsql.statements.changes.told import told_of
-from streamsql.statements.changes.wanted import Wanted, read_wanted
 from streamsql.statements.control import OLD_RUNS, still_running
 from streamsql.status import QueryState
 from streamsql.version import VERSION

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamsql.catalog import Source
+from streamsql.pipelines.steps import Step
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_declared, register_written
@@ -13,7 +14,6 @@ from streamsql.results import Warning
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import KafkaTopics, create_topic, grow_topic, grown_facts
 from streamsql.schema import Topic
-from streamsql.statements.changes.steps import Step
 
 
 @dataclass(frozen=True)

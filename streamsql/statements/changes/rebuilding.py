@@ -21,13 +21,13 @@ from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.executor.rebuilds.repartitioning import Repartition
 from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError
 from streamsql.log.entries import Offsets
+from streamsql.pipelines.steps import Step
 from streamsql.places.place import Place
 from streamsql.planner.changes.keeping import is_one_grouping
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.results import Warning
 from streamsql.runtime.state import EngineState
 from streamsql.statements.changes.retention import lost_of, wanted_offsets
-from streamsql.statements.changes.steps import Step
 
 SETTLE_SECONDS = 60.0
 """How long `apply` waits for tables to be brought up to date."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamsql.pipelines.reading import Lost, Reading
 from streamsql.status import QueryMetrics
 
 if TYPE_CHECKING:
@@ -14,20 +14,6 @@ if TYPE_CHECKING:
 
 Begins = Callable[[str], Mapping[int, int]]
 """First offset of each partition by topic."""
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Deleted records that a query has read, or could have read."""
-
-    topic: str
-    partition: int
-    first: int
-    begin: int
-    """The first available offset."""
-
-    def __str__(self) -> str:
-        return f"{self.topic}, partition {self.partition}, offsets {self.first} to {self.begin - 1}"
 
 
 def wanted_offsets(query: Definition, topic: str, partitions: Iterable[int]) -> dict[int, int]:
@@ -43,20 +29,6 @@ def lost_of(query: Definition, topic: str, begins: Mapping[int, int]) -> list[Lo
         for partition, begin in begins.items()
         if begin > wanted[partition]
     ]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The input of a rebuild."""
-
-    records: int
-    """Approximate: includes compacted records."""
-    bytes: int | None
-    """Estimated from the records the query has read; None if it has read none."""
-    lost: tuple[Lost, ...]
-    seconds: int | None = None
-    """Estimated from the last catch-up of the query or of another one over the same topics; None
-    without one."""
 
 
 def rate_of(query_id: str, topics: Iterable[str], known: Mapping[str, KnownQuery]) -> float | None:

@@ -1,56 +1,17 @@
-"""The running pipeline, from a log or a server's catalog, without an engine."""
+"""The running pipeline, from a log, without an engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from streamsql.catalog import Catalog
-from streamsql.errors import StreamSQLError
 from streamsql.log.entries import Entry
-from streamsql.nodes import CreateAsSelect, CreateSink
-from streamsql.parser import parse_one
-from streamsql.planner.plans.query_plan import QueryPlan
-from streamsql.planner.plans.statements import Planned, QueryStatementPlan
-from streamsql.planner.statements import plan
-from streamsql.properties import GUARANTEE
+from streamsql.parser import canonical
+from streamsql.pipelines.running import Done, Running, RunningQuery
+from streamsql.planner.processing_log import declare
 from streamsql.registry.lookup import RememberedSchemas
-from streamsql.runtime.history import canonical
-from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
-from streamsql.status import QueryInfo
-
-
-@dataclass(frozen=True)
-class RunningQuery:
-    """A running query: its text, and its plan or None if it can no longer be planned."""
-
-    sql: str
-    plan: QueryPlan | None
-
-
-@dataclass(frozen=True)
-class Done:
-    """A statement of the log and its effects."""
-
-    planned: Planned
-    properties: Mapping[str, str]
-
-
-@dataclass
-class Running:
-    """The running pipeline."""
-
-    catalog: Catalog = field(default_factory=Catalog)
-    queries: dict[str, RunningQuery] = field(default_factory=dict)
-    """By their ids."""
-    properties: Mapping[str, str] = field(default_factory=dict)
-    schemas: RememberedSchemas | None = None
-    """Registry lookups of the statements."""
-    done: dict[str, Done] = field(default_factory=dict)
-    """The last executed statements, by text."""
-    mode_known: bool = True
-    """Whether the plans have the settings of the running queries."""
 
 
 def running_of_log(entries: Iterable[Entry]) -> Running:
@@ -74,26 +35,3 @@ def running_of_replay(replay: Replay) -> Running:
         for query_id, known in replay.queries.items()
     }
     return Running(replay.catalog, queries, replay.properties)
-
-
-def running_of_server(catalog: Catalog, infos: Iterable[QueryInfo]) -> Running:
-    """From a server's catalog: its queries are planned again from their texts."""
-    queries = {
-        info.id: RunningQuery(info.sql, _planned(info, catalog))
-        for info in infos
-        if info.kind == "PERSISTENT"
-    }
-    return Running(catalog, queries, mode_known=False)
-
-
-def _planned(info: QueryInfo, catalog: Catalog) -> QueryPlan | None:
-    properties = {GUARANTEE: info.guarantee} if info.guarantee else {}
-    try:
-        statement = parse_one(info.sql)
-        if isinstance(statement, CreateAsSelect | CreateSink):
-            catalog = catalog.copy()
-            catalog.things(statement.creates or "").pop(statement.name, None)
-        planned = plan(statement, catalog, properties, query_id=info.id, logged=True)
-    except StreamSQLError:
-        return None
-    return planned.query if isinstance(planned, QueryStatementPlan) else None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from streamsql.errors import CatalogError, UnsupportedError
 from streamsql.nodes import Statement
+from streamsql.planner import permissions
 from streamsql.results import Message, Result
-from streamsql.runtime import permissions
 from streamsql.runtime.state import Context
 from streamsql.session import Session
 from streamsql.statements.changes.apply import NOTHING, Files, apply_files, prepared

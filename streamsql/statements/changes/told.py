@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from streamsql.pipelines.difference import Action, Item
 from streamsql.results import Message, Result
-from streamsql.statements.changes.difference import Action, Item
 
 
 def told_of(items: Sequence[Item], has_kept: Callable[[str | None], bool]) -> list[Result]:

@@ -8,9 +8,9 @@ from streamsql.errors import CatalogError, UnsupportedError
 from streamsql.log.entries import Entry
 from streamsql.nodes import ControlQuery, QueryAction
 from streamsql.parser import parse_one
+from streamsql.pipelines.lines import SESSION
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
-from streamsql.statements.files.lines import SESSION
 
 NAME = "previous definitions"
 """Name of the text in errors."""

@@ -17,14 +17,14 @@ from streamsql.catalog import Catalog, Thing
 from streamsql.errors import CatalogError, StreamSQLError
 from streamsql.executor.queries.definition import Definition
 from streamsql.formats.registered import SchemaText
-from streamsql.parser import to_sql
+from streamsql.parser import canonical, to_sql
+from streamsql.pipelines.lines import SESSION, Line, changes, read_lines, setting
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SchemaLookup
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import PROPERTIES, shown
 from streamsql.run_script import NamedText
-from streamsql.runtime.history import Event, History, canonical
+from streamsql.runtime.history import Event, History
 from streamsql.session import Session
-from streamsql.statements.files.lines import SESSION, Line, changes, read_lines, setting
 
 if TYPE_CHECKING:
     from streamsql.log.entries import StatementLog

@@ -13,9 +13,9 @@ from streamsql.kafka.client import NewRecord
 from streamsql.ksqldb import says
 from streamsql.nodes import InsertValues
 from streamsql.parser import parse_one
+from streamsql.planner import permissions
 from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.registry.serdes import Schemas
-from streamsql.runtime import permissions
 from streamsql.runtime.state import Context
 from streamsql.schema import ROWTIME, Kind
 from streamsql.statements.inserting.json_cells import cell, named

@@ -14,7 +14,7 @@ from streamsql.kafka.positions import Positions
 from streamsql.nodes import ReplayErrors, SelectQuery
 from streamsql.parser import parse_one
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.runtime.processing_log import STREAM
+from streamsql.planner.processing_log import STREAM
 from streamsql.runtime.state import Context
 from streamsql.statements.pull import answer
 from streamsql.statements.repair.entries import Failure, Place, Replayed, entries, failures

@@ -1,3 +1,3 @@
 """The version, where dbt looks for it."""
 
-version = "0.1.0"
+version = "0.2.0"

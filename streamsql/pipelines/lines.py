@@ -9,9 +9,9 @@ from streamsql import nodes
 from streamsql.errors import ParseError, StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
+from streamsql.planner import permissions
 from streamsql.properties import foreign_notice, resolve, settable, validate
 from streamsql.run_script import NamedText, file_of_server, read_script
-from streamsql.runtime import permissions
 from streamsql.session import Session
 
 SESSION = (

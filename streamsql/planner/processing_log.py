@@ -8,8 +8,8 @@ from streamsql.catalog import Catalog
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.nodes import Statement
 from streamsql.parser import parse
+from streamsql.planner.recorded_topics import RememberedTopics
 from streamsql.planner.statements import apply, plan
-from streamsql.runtime.topics import RememberedTopics
 
 STREAM = "KSQL_PROCESSING_LOG"
 

@@ -11,7 +11,10 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
+from streamsql.parser import canonical
 from streamsql.parser.tokens.lexer import lex
+from streamsql.pipelines.lines import SESSION, Line, read_lines
+from streamsql.pipelines.running import Running
 from streamsql.planner.changes.sources import as_known
 from streamsql.planner.plans.statements import (
     Planned,
@@ -19,13 +22,10 @@ from streamsql.planner.plans.statements import (
     SchemaLookup,
     SourcePlan,
 )
+from streamsql.planner.processing_log import declare
 from streamsql.planner.statements import apply, plan
 from streamsql.run_script import NamedText
-from streamsql.runtime.history import canonical
-from streamsql.runtime.processing_log import declare
 from streamsql.session import Session
-from streamsql.statements.changes.running import Running
-from streamsql.statements.files.lines import SESSION, Line, read_lines
 
 _PASSED_OVER = (nodes.InsertValues, nodes.ControlQuery)
 

@@ -8,7 +8,9 @@ from enum import Enum
 
 from streamsql import nodes
 from streamsql.catalog import Source, Thing, View
-from streamsql.parser import parse_one
+from streamsql.parser import canonical, parse_one
+from streamsql.pipelines.running import Running
+from streamsql.pipelines.wanted import Definition, Wanted
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import REWRITTEN, keeps_state
 from streamsql.planner.changes.partitions import growth_obstacle
@@ -19,10 +21,7 @@ from streamsql.planner.changes.users import users_of, users_of_columns
 from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
-from streamsql.runtime.history import canonical
-from streamsql.runtime.processing_log import STREAM as PROCESSING_LOG
-from streamsql.statements.changes.running import Running
-from streamsql.statements.changes.wanted import Definition, Wanted
+from streamsql.planner.processing_log import STREAM as PROCESSING_LOG
 from streamsql.types import SQLType, to_sql
 
 

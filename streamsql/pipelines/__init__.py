@@ -1,0 +1,1 @@
+"""Pipeline files compared with the running pipeline, without an engine."""
