@@ -1,4 +1,4 @@
-"""A pull query's plan as text: who answers it, and the operators."""
+"""A pull query's plan as text: its route and its operators."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _answered_by(route: Route, reads: tuple[str, ...]) -> str:
     if isinstance(route, StoredTables):
         *names, last = map(quote, route.names)
         if names:
-            return f"the stores of {', '.join(names)} and {last}, out of all of their rows"
-        return f"the store of {last}, out of all of its rows"
+            return f"the stores of {', '.join(names)} and {last}, from all of their rows"
+        return f"the store of {last}, from all of its rows"
     return f"the store of {quote(reads[0])}, by {route_text(route)}"
 
 
@@ -51,7 +51,7 @@ def route_text(route: KeyLookup | KeyRange | TableScan) -> str:
         case KeyLookup(keys):
             shown = ", ".join(_key(key) for key in keys[:MAX_SHOWN])
             more = ", .." if len(keys) > MAX_SHOWN else ""
-            text = f"lookup of {len(keys)} key{'' if len(keys) == 1 else 's'}"
+            text = f"look-up of {len(keys)} key{'' if len(keys) == 1 else 's'}"
             text += f": {shown}{more}" if keys else ""
         case KeyRange():
             text = f"range of keys: {_range(route)}"

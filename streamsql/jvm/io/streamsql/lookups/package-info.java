@@ -1,2 +1,2 @@
-/** Rows that are looked up by their keys outside of Kafka, in files and databases. */
+/** Look-up tables: rows in files and databases outside Kafka, found by key. */
 package io.streamsql.lookups;
