@@ -85,7 +85,7 @@ def _steer(query: Query) -> Change:
 
 
 def _stop(query: Query, was: CatchingUp | Live) -> Change:
-    # On standby no batch is finished: the new leader may be in it already.
+    # On a follower no batch is finished: the new leader may be in it already.
     finishes = not (query.goal.removed or query.goal.standby)
     return replace(query, phase=Stopping(was)), (Stop(was.run, finishes=finishes),)
 

@@ -224,7 +224,7 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     "HAVING": _filter,
     "SELECT": _select,
     "table functions": _rows,
-    "look-up": _rows,
+    "lookup": _rows,
     _RECORDS: _rows,
     "CONSTRAINT": _rows,
     _ON_VIOLATION: _violations,

@@ -31,7 +31,7 @@ def rebuild_obstacle(
     rebuild; None: it can. `before` is the running plan, if known; `users` and `writers` are the
     queries and views that use it, and the queries that write it."""
     if old.lookup is not None:
-        return "it is a look-up table, whose queries do not follow its definition"
+        return "it is a lookup table, whose queries do not follow its definition"
     if after is None or not isinstance(after.root, Sink):
         return f"no query fills {old.name}, and the records of its topic cannot be rewritten"
     if before is None:

@@ -51,7 +51,7 @@ def route_text(route: KeyLookup | KeyRange | TableScan) -> str:
         case KeyLookup(keys):
             shown = ", ".join(_key(key) for key in keys[:MAX_SHOWN])
             more = ", .." if len(keys) > MAX_SHOWN else ""
-            text = f"look-up of {len(keys)} key{'' if len(keys) == 1 else 's'}"
+            text = f"lookup of {len(keys)} key{'' if len(keys) == 1 else 's'}"
             text += f": {shown}{more}" if keys else ""
         case KeyRange():
             text = f"range of keys: {_range(route)}"

@@ -58,7 +58,7 @@ def python_functions(operator: Operator) -> Iterator[str]:
 
 
 def sources_read(root: Operator) -> tuple[str, ...]:
-    """The names of the sources, each once, from left to right, followed by look-up tables."""
+    """The names of the sources, each once, from left to right, followed by lookup tables."""
     scans = (operator for operator in operators(root) if isinstance(operator, Scan))
     found = [scan.source.name for scan in scans]
     return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
@@ -69,7 +69,7 @@ def topics_read(root: Operator) -> frozenset[str]:
 
 
 def lookups(root: Operator) -> list[LookupJoin]:
-    """The look-up joins in the order of FROM."""
+    """The lookup joins in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
     return found[::-1]
 

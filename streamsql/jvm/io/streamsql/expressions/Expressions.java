@@ -103,7 +103,7 @@ public final class Expressions {
     return call(check, "meets", DataTypes.BooleanType, List.of(struct), false);
   }
 
-  /** The row that a look-up finds for a struct of key columns; null if there is none. */
+  /** The row that a lookup finds for a struct of key columns; null if there is none. */
   public static Column found(Column key, Lookup lookup) {
     return call(lookup, "find", lookup.rowType(), List.of(key), false);
   }

@@ -66,6 +66,6 @@ public final class Lookup implements Serializable {
 
   @Override
   public String toString() {
-    return "look-up in " + table.name();
+    return "lookup in " + table.name();
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The location, the columns and the request settings of a look-up table. It contains references to
+ * The location, the columns and the request settings of a lookup table. It contains references to
  * secrets ({@link References}) instead of secrets, so it may be shown and sent.
  *
  * @param connection FILE or JDBC

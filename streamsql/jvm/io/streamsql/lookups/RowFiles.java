@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** The files of a look-up table: the one that it names, or those of a folder. */
+/** The files of a lookup table: the one that it names, or those of a folder. */
 final class RowFiles {
   /** The attributes by which a changed file is detected. */
   record Stamp(String path, long length, long modified) {}

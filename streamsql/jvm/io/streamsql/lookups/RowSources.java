@@ -22,7 +22,7 @@ final class RowSources {
     ScheduledExecutorService sweeper =
         Executors.newSingleThreadScheduledExecutor(
             work -> {
-              Thread thread = new Thread(work, "unused look-ups");
+              Thread thread = new Thread(work, "unused lookups");
               thread.setDaemon(true);
               return thread;
             });
@@ -65,7 +65,7 @@ final class RowSources {
     try {
       source.close();
     } catch (RuntimeException failed) {
-      LOG.warn("An unused look-up source was not closed", failed);
+      LOG.warn("An unused lookup source was not closed", failed);
     }
   }
 

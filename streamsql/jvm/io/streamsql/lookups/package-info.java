@@ -1,2 +1,2 @@
-/** Look-up tables: rows in files and databases outside Kafka, found by key. */
+/** Lookup tables: rows in files and databases outside Kafka, found by key. */
 package io.streamsql.lookups;

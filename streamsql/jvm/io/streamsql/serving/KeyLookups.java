@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 
-/** One query's key look-ups in one table: bytes in, bytes out, in one call. */
+/** One query's key lookups in one table: bytes in, bytes out, in one call. */
 public final class KeyLookups {
   private final TableStore store;
   private final UTF8String topic;

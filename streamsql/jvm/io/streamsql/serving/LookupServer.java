@@ -19,13 +19,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Serves look-ups over a local socket, for callers that cannot wait for each call: requests may be
+ * Serves lookups over a local socket, for callers that cannot wait for each call: requests may be
  * sent before earlier ones of the connection are answered, in order.
  *
  * <p>A request is its length (int), a number from {@link #register} (long) and keys as {@link
  * KeyLookups#get} reads them; its response the length (int), 0 (byte) and the results, or 1 and an
  * error text. Responses to requests that arrived together are sent together: with many callers,
- * sending and waking receivers is most of a look-up's cost.
+ * sending and waking receivers is most of a lookup's cost.
  */
 public final class LookupServer {
   private static final int LARGEST = 16 << 20;
@@ -49,7 +49,7 @@ public final class LookupServer {
     return listening;
   }
 
-  /** Registers look-ups; returns their number. */
+  /** Registers lookups; returns their number. */
   public static long register(KeyLookups lookups) {
     long number = NUMBERS.incrementAndGet();
     KNOWN.put(number, lookups);
@@ -111,7 +111,7 @@ public final class LookupServer {
     try {
       KeyLookups lookups = KNOWN.get(number);
       if (lookups == null) {
-        throw new IllegalStateException("unknown look-up");
+        throw new IllegalStateException("unknown lookup");
       }
       content = lookups.get(keys);
     } catch (Exception e) {

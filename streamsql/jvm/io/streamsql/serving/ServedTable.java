@@ -86,7 +86,7 @@ public final class ServedTable implements AutoCloseable {
   }
 
   /**
-   * The key look-ups of a query in this table.
+   * The key lookups of a query in this table.
    *
    * @param suffix the number of bytes of a stored key that are its window's: 0, 8 or 16
    */

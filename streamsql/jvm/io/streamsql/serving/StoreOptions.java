@@ -32,7 +32,7 @@ final class StoreOptions implements AutoCloseable {
                   .setBlockCache(CACHE)
                   .setFilterPolicy(new BloomFilter(10))
                   // Partitioned: the whole index of some million rows does not stay in the cache,
-                  // so that each look-up would read it again.
+                  // so that each lookup would read it again.
                   .setIndexType(IndexType.kTwoLevelIndexSearch)
                   .setPartitionFilters(true)
                   .setPinTopLevelIndexAndFilter(true)
