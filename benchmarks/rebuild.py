@@ -1,7 +1,7 @@
 """What a change of class 3 takes of a table of many groups, while records come.
 
 Fills a topic, groups it, and applies the change: `python -m benchmarks.rebuild --change added` has
-an aggregate more, for which the table is built anew from the log beside the query that runs;
+an aggregate more, for which the table is rebuilt from the log beside the query that runs;
 `dropped` has one less, and `partitions` the state in other parts: that is rewritten while the query
 stands still. Shows how long the first query took for the same records, how long the change did,
 what the state is on the disk, and the longest time in which a reader of committed rows saw none,

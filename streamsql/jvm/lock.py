@@ -13,7 +13,7 @@ from streamsql.errors import InternalError
 
 Group = Literal["spark", "kafka", "postgresql", "s3", "java-lint", "java-test", "java-client"]
 """`spark`: the connector, always needed; `kafka`: the embedded broker; `postgresql`: the driver of
-look-up tables, fetched by the first query that asks a database; `s3`: the client of object stores,
+lookup tables, fetched by the first query that asks a database; `s3`: the client of object stores,
 for checkpoints that are in one; in a checkout alone: `java-lint` and `java-test`, what checks and
 tests the JVM part, and `java-client`, what tests talk to a server with."""
 

@@ -1,6 +1,6 @@
 """One server of a service: follows the command log, and leads when elected.
 
-A standby applies the log's entries to its own catalog and runs no persistent query. A new leader
+A follower applies the log's entries to its own catalog and runs no persistent query. A new leader
 first fences its predecessor, reads the log to its end, announces itself, and then runs the queries.
 One thread does this, separate from statement threads.
 """
@@ -187,7 +187,7 @@ class Failover:
     def _stand(self) -> None:
         """Joins the election: immediately without other members, otherwise when queries could
         start. Kafka elects arbitrarily, and a restarted server would otherwise lead before it is
-        ready while a standby is."""
+        ready while a follower is."""
         now = time.monotonic()
         if not self._engine.is_ready():
             if now - self._looked < RETRY_SECONDS:
@@ -195,7 +195,7 @@ class Failover:
             self._looked = now
             if self._leadership.members():
                 if now - self._began > SESSION_SECONDS + RETRY_SECONDS:
-                    self._settled.set()  # It is none that has died.
+                    self._settled.set()  # The other member is alive.
                 return
         self._leadership.start()
         self._stands = True

@@ -110,7 +110,7 @@ def test_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         file.write_text(SOURCE + query.replace("10", "20"))
         assert main(["plan", str(file), "--server", url]) == 2
     engine.offline.close()
-    assert "~ STREAM LARGE: class 2, goes on where it stopped" in capsys.readouterr().out
+    assert "~ STREAM LARGE: class 2, continues from its checkpoint" in capsys.readouterr().out
 
 
 def test_two_hundred_statements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

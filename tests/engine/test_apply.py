@@ -69,8 +69,8 @@ def test_a_set_takes_effect_at_once(
     assert live.rows("SELECT * FROM $d WHERE d = 18 EMIT CHANGES;", 1) == [(1, 18)]
     assert live.rows("SELECT * FROM $d WHERE d <> 18 EMIT CHANGES;", 1) == [(1, 14)]
     assert said(live, live.engine.changes.undo()) == [
-        "Table T_ changed (class 2, goes on where it stopped)",
-        "Stream L_ changed (class 2, goes on where it stopped)",
+        "Table T_ changed (class 2, continues from its checkpoint)",
+        "Stream L_ changed (class 2, continues from its checkpoint)",
         "Stream D_ dropped",
     ]
     live.run("INSERT INTO $s VALUES (1, 6);")
@@ -142,7 +142,7 @@ def test_an_insert_goes_on_by_another_text(
     load.produce(200)
     shops.await_read(live, kafka, changed)
     (undone,) = said(live, live.engine.changes.undo())
-    assert undone == f"Query {changed} changed (class 2, goes on where it stopped)"
+    assert undone == f"Query {changed} changed (class 2, continues from its checkpoint)"
     load.produce(100)
     expected = {
         "beside": list(range(700)),

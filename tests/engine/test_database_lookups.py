@@ -1,4 +1,4 @@
-"""Look-ups in a real PostgreSQL, which is also gone for some time."""
+"""Lookups in a real PostgreSQL, which is also gone for some time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def postgresql() -> Iterator[Database]:
 
 
 class Items:
-    """A table of the database, and the look-up table over it."""
+    """A table of the database, and the lookup table over it."""
 
     def __init__(self, live: Live, postgresql: Database, folder: Path) -> None:
         self.live, self.postgresql = live, postgresql

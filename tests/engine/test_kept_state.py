@@ -41,7 +41,7 @@ SOON = "SET 'processing.commit.interval.ms' = '5000';"
 """The commits of a query in real time."""
 EXACTLY_ONCE = f"{SOON}SET 'processing.guarantee' = 'exactly_once';"
 MICROBATCH = "SET 'processing.mode' = 'microbatch';"
-REWRITTEN = "Table T_ changed (class 3, its state is rewritten; goes on where it stopped)"
+REWRITTEN = "Table T_ changed (class 3, its state is migrated; continues from its checkpoint)"
 
 
 def folder_of(live: Live, query_id: str) -> Path:

@@ -1,4 +1,4 @@
-"""Look-ups in files: what a stream's rows find, also after the file has become another."""
+"""Lookups in files: what a stream's rows find, also after the file has become another."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CITIES = "name,people,country\nYork,141685,GB\nRome,2755309,IT\n"
 
 
 def cities(path: Path, format: str = "CSV") -> str:
-    """The look-up table over a file; a change of it is seen after a second."""
+    """The lookup table over a file; a change of it is seen after a second."""
     return (
         "CREATE SOURCE TABLE $cities (name STRING PRIMARY KEY, country STRING, people BIGINT) WITH "
         f"(CONNECTION='FILE', PATH='{path}', FORMAT='{format}', CACHE_TTL='1 SECOND');"

@@ -84,7 +84,7 @@ def test_a_stream_gets_more_partitions(
     _await_all(live, kafka, 700)
     # Producers look for partitions once in a while; those of a new process do at once.
     assert _in_use(live, kafka) > {0}
-    assert apply(live, files(7)) == ["Stream X_ changed (class 2, goes on where it stopped)"]
+    assert apply(live, files(7)) == ["Stream X_ changed (class 2, continues from its checkpoint)"]
     load.produce(100)
     _await_all(live, kafka, 800)
     live.restart()

@@ -1,4 +1,4 @@
-"""`Engine.changes.apply` of changes that are built anew from the log: beside the query that runs,
+"""`Engine.changes.apply` of changes that are rebuilt from the log: beside the query that runs,
 and switched while records come."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def test_a_table_switches_while_records_come(
         gap = arrivals.gap(began, time.monotonic() - 1)
     with capsys.disabled():
         print(f"\n{ended - began:.1f} s of apply, {gap:.2f} s without a row")
-    assert said.startswith("Table T_ changed (class") and "built anew from the log" in said
+    assert said.startswith("Table T_ changed (class") and "rebuilt from the log" in said
     await_read(live, kafka, query_id)
     as_made_anew(live, kafka, settings, after)
     if after == BY_CITY:
@@ -179,7 +179,7 @@ def test_what_was_switched_is_taken_back(live: Live, kafka: KafkaClient) -> None
     await_read(live, kafka, query_id)
     await_pulled(live, "SELECT c FROM $t WHERE v = 7;", [(10,)])
     said = [r.text for r in live.engine.changes.undo() if isinstance(r, Message)]
-    assert said == [f"Table {live.name('T')} changed (class 4, built anew from the log)"]
+    assert said == [f"Table {live.name('T')} changed (class 4, rebuilt from the log)"]
     load.produce(500)
     await_read(live, kafka, query_id)
     as_made_anew(live, kafka, "", BY_SHOP)

@@ -1,5 +1,5 @@
 """CREATE OR REPLACE of queries with state: what changes behind it goes on from the same state, what
-changes that is built anew from the log."""
+changes that is rebuilt from the log."""
 
 from __future__ import annotations
 

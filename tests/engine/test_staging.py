@@ -50,7 +50,7 @@ def test_what_is_staged_is_beside_what_runs_until_it_is_promoted(
     with pytest.raises(UnsupportedError, match="a change is staged"):
         apply(live, SOURCE + BY_CITY.replace("> 20", "> 30"))
     (said,) = live.engine.changes.promote()
-    assert isinstance(said, Message) and "built anew from the log" in said.text
+    assert isinstance(said, Message) and "rebuilt from the log" in said.text
     load.produce(100)
     await_read(live, kafka, query_id)
     as_made_anew(live, kafka, "", BY_CITY)

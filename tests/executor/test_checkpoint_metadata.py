@@ -76,7 +76,7 @@ def test_a_damaged_file_is_no_missing_one(checkpoint: Path) -> None:
     ("columns", "found"),
     [
         ((("A.X", "int"), ("A.Y", "string")), "has A.X bigint, not int"),
-        ((("A.X", "bigint"),), "has A.Y string, which the query has not"),
+        ((("A.X", "bigint"),), "has A.Y string, which the query lacks"),
         ((*JOIN.columns, ("A.Z", "date")), "lacks A.Z date"),
         ((("A.Y", "string"), ("A.X", "bigint")), "have another order"),
     ],

@@ -461,8 +461,8 @@ def test_runs_in_generated_and_interpreted_plans(spark: SparkSession, whole_stag
     ("name", "schema", "message"),
     [
         ("KAFKA", "A INT, B INT", "the KAFKA format holds one column"),
-        ("KAFKA", "A BOOLEAN", "the KAFKA format does not hold BOOLEAN"),
-        ("DELIMITED", "A ARRAY<INT>", "the DELIMITED format does not hold ARRAY<INT>"),
+        ("KAFKA", "A BOOLEAN", "the KAFKA format does not support BOOLEAN"),
+        ("DELIMITED", "A ARRAY<INT>", "the DELIMITED format does not support ARRAY<INT>"),
         ("NONE", "A INT", "the NONE format holds no columns"),
         ("JSON", "A MAP<INT, INT>", "JSON maps have STRING keys, not INT"),
         ("FOO", "A INT", "unknown format: FOO"),

@@ -92,7 +92,7 @@ def test_who_dies_alone_is_stopped_and_the_others_go_on() -> None:
     assert one.held() == ["B"]
     failures = one.queries["B"].failures
     assert failures.error == (
-        "Spark's JVM has died 3 times while it was at work in a row: RESUME B starts it again"
+        "Spark's JVM has crashed 3 times in a row while it was running: RESUME B starts it again"
     )
     assert not failures.retryable
     assert one.start() == {"A", "C"}
@@ -171,7 +171,7 @@ def test_a_lack_of_memory_is_tried_three_times() -> None:
         one.end("A", LARGE)
     assert one.start() == set()
     assert one.queries["A"].failures.error == (
-        f"{LARGE.text}; so it was 3 times in a row: RESUME A starts it again"
+        f"{LARGE.text}, 3 times in a row: RESUME A starts it again"
     )
 
 

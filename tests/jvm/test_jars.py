@@ -46,7 +46,7 @@ def test_every_line_of_the_lock_file_has_its_own_place_in_the_cache() -> None:
     groups = [lock.locked_jars(group) for group in get_args(lock.Group)]
     assert [len(group) for group in groups] == [6, 45, 1, 35, 17, 1, 1]
     every = [jar for group in groups for jar in group]
-    # Spark and the broker have the client in common, look-ups and tests the driver.
+    # Spark and the broker have the client in common, lookups and tests the driver.
     assert len({jar.path for jar in every}) == len({jar.sha256 for jar in every}) == 103
 
 

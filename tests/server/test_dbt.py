@@ -114,7 +114,7 @@ def test_a_project_is_built_and_built_again_and_goes_on_after_a_change(
 
     shutil.copytree(project / "changed", project / "models", dirs_exist_ok=True)
     changed = dbt("build")
-    in_place = "changed (class 2, goes on where it stopped)"
+    in_place = "changed (class 2, continues from its checkpoint)"
     expected = dict.fromkeys(MODELS, "unchanged") | {"shop_paid": in_place, "shop_spent": in_place}
     assert (changed["success"], of_models(changed)) == (True, expected), changed
     server.insert("shop_orders", order(5, "ann", "3.00"), order(6, "bob", "0.50"))
@@ -145,7 +145,7 @@ def test_what_cannot_go_on_begins_anew_where_that_is_asked_for(
     refused = dbt("run")
     message = of_models(refused)["shop_spent"]
     assert not refused["success"]
-    assert "of class 4 (built anew from the log)" in message
+    assert "of class 4 (rebuilt from the log)" in message
     assert "`dbt run --full-refresh --select shop_spent+`" in message
     alone = dbt("run", "--full-refresh", "--select", "shop_spent")
     assert "SHOP_LARGE read it, and are no part of this run" in of_models(alone)["shop_spent"]

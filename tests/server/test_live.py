@@ -195,7 +195,7 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
 
         made_now = ["Stream APPLIED created", "Stream APPLIED_LARGE created"]
         assert applied(large.format("${least}")) == made_now
-        changed = ["Stream APPLIED_LARGE changed (class 2, goes on where it stopped)"]
+        changed = ["Stream APPLIED_LARGE changed (class 2, continues from its checkpoint)"]
         assert applied(large.format(7)) == changed
         with pytest.raises(UnsupportedError, match="cannot apply the change of STREAM"):
             applied(large.format(7).replace(";", " PARTITION BY v;"))

@@ -165,7 +165,7 @@ CLOCK = (
         (
             "CREATE STREAM F AS SELECT K, V FROM S;",
             "CREATE STREAM F AS SELECT K, V FROM S PARTITION BY V;",
-            "the records of a stream that are there are not written anew",
+            "existing records of a stream cannot be rewritten",
         ),
         (CLOCK, CLOCK.replace("'1'", "'2'"), "its windows go by the clock"),
         (
@@ -245,7 +245,7 @@ def test_what_keeps_its_state_reads_nothing_again(was: str, now: str) -> None:
         (),
         None,
     )
-    assert table.meaning == "its state is rewritten; goes on where it stopped"
+    assert table.meaning == "its state is migrated; continues from its checkpoint"
     found.check_applicable()
 
 

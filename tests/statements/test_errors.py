@@ -43,7 +43,7 @@ def test_what_is_no_entry_is_passed_over(value: bytes | None) -> None:
     ("text", "reason"),
     [
         ("$.A: expected INT, found text 'x'", "$.A: expected INT, found text '..'"),
-        ("no change of Debezium's: it lacks 'op'", "no change of Debezium's: it lacks '..'"),
+        ("not a Debezium change: it lacks 'op'", "not a Debezium change: it lacks '..'"),
         ("cannot convert '' (line 1, column 12)", "cannot convert '..' (line #, column #)"),
         ("-1.5e3 in COL1 of $.F2", "# in COL1 of $.F2"),
     ],

@@ -17,7 +17,7 @@ from streamsql.schema import Column as SchemaColumn
 def evaluate_record(
     spark: SparkSession, planned: InsertValuesPlan, schemas: SideSchemas | None = None
 ) -> tuple[bytes | None, bytes | None, int | None]:
-    """Key, value and, where it is given, ROWTIME in ms."""
+    """Key, value and, if given, ROWTIME in ms."""
     source = planned.source
     context = ColumnContext(columns={}, guard=None)
     given = {
@@ -28,7 +28,7 @@ def evaluate_record(
     def cell(c: SchemaColumn) -> Column:
         return given.get(c.name, F.lit(None)).cast(spark_type(c.type)).alias(c.name)
 
-    # Computed once, in a row of its own: key and value may use the same RANDOM() or UUID().
+    # Computed once, in a row of its own: key and value may share a RANDOM() or UUID().
     row = _one_row(spark).select(
         *(cell(c) for c in (*source.schema.key, *source.schema.value)),
         (column(planned.rowtime, context) if planned.rowtime is not None else F.lit(None))
@@ -42,5 +42,6 @@ def evaluate_record(
 
 
 def _one_row(spark: SparkSession) -> DataFrame:
-    """Arrow makes it a local relation, over which Spark computes while it plans, without a job."""
+    """From Arrow, Spark makes a local relation, which it evaluates while it plans, without a
+    job."""
     return spark.createDataFrame(pa.table({"$row": [0]}))

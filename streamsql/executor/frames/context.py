@@ -41,7 +41,7 @@ TIME_COLUMN = "$time"
 NULL_COLUMN = "$null"
 """BOOLEAN: the record has no value; on a TABLE, the row is deleted."""
 HEADERS_COLUMN = "$headers"
-"""The record's headers while one record causes one row, else null."""
+"""The record's headers while each record gives one row, else null."""
 
 START_COLUMN = "$start"
 END_COLUMN = "$end"
@@ -49,11 +49,11 @@ END_COLUMN = "$end"
 
 PARTITION_COLUMN = "$partition"
 OFFSET_COLUMN = "$offset"
-"""The row's place among those of its input, INT and BIGINT: of one partition, the order of the
-offsets is that of the rows."""
+"""The row's place among those of its input, INT and BIGINT: within a partition, rows are ordered by
+offset."""
 
 INPUT_PARTITIONS = 1 << 20
-"""More than a topic can have."""
+"""More partitions than a topic can have."""
 
 SYSTEM_COLUMNS = (
     TIME_COLUMN,
@@ -70,8 +70,9 @@ HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 DEFAULT_SHUFFLE_PARTITIONS = 2
 
 RECORDS_PER_POLL = 50_000
-"""Of Kafka's consumer: all that a fetch (1 MiB) brings. After each poll Spark asks the broker for
-the topic's ends: with the default of 500 records that was a quarter of a projection's work."""
+"""Kafka's `max.poll.records`: all that a fetch (1 MiB) brings. After each poll Spark asks the
+broker for the topic's ends: with the default of 500 records that was a quarter of a projection's
+work."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Muted:
     """Output of the rows of a rebuild before its switch."""
 
     topic: str | None
-    """Takes them in place of the sink's topic; None: nothing does."""
+    """Replaces the sink's topic; None: the rows are discarded."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class LoweringContext:
     max_records_per_batch: int | None = None
     shuffle_partitions: int = DEFAULT_SHUFFLE_PARTITIONS
     starting_offsets: str = "earliest"
-    """`earliest`, `latest` or JSON offsets, as Spark's Kafka source takes them."""
+    """`earliest`, `latest` or JSON offsets, as in Spark's Kafka source."""
     consumer_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
@@ -103,23 +104,23 @@ class LoweringContext:
     """Whether a query goes idle without new records. A query driven by `processAllAvailable` must
     not."""
     sleeps_at_once: bool = False
-    """Whether it may sleep before its first batch, as nothing but a record gives it work."""
+    """Whether it may sleep before its first batch: it has no results that depend on time alone."""
     rests: bool = False
-    """Whether a live query in micro-batches rests between two of them."""
+    """Whether a live query in micro-batches pauses between two of them."""
     goes_on: frozenset[str] = frozenset()
     """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False
     max_ahead_ms: int | None = None
-    """How far the time that a column gives may be ahead of the clock; None: as far as it likes."""
+    """How far the time from a column may be ahead of the clock; None: unlimited."""
     committed_only: bool = False
-    """Whether queries read what transactions have committed, and nothing else."""
+    """Whether queries read committed records only."""
     schemas: Schemas = field(default_factory=Schemas)
     """For formats with schemas in a registry."""
     records: Callable[[str], DataFrame] | None = None
-    """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
+    """Provides a topic's records, in the columns of Spark's Kafka source, instead of its stream."""
 
     table: Callable[[Scan], DataFrame] | None = None
-    """The latest rows of a table, in the columns that scan.py gives, where they are known."""
+    """The latest rows of a table, in the columns of scan.py, if known."""
 
     kept: tuple[StoreLayout, ...] | None = None
     """The stores of the checkpoint that a query resumes from, if known."""
@@ -130,7 +131,7 @@ class LoweringContext:
     """Replaces the output of a query before its switch; None: normal output."""
 
     checkpoint_folder: Place | None = None
-    """Where the checkpoints of persistent queries are, if not in the data folder."""
+    """The folder of persistent queries' checkpoints, if it is not in the data folder."""
 
     @property
     def checkpoints(self) -> Place:
@@ -148,61 +149,59 @@ class LoweringContext:
 
     @property
     def reader_options(self) -> dict[str, str]:
-        """How Spark's Kafka source reads any topic."""
+        """The options with which Spark's Kafka source reads any topic."""
         consumer = {f"kafka.{name}": value for name, value in self.reading_settings.items()}
         return {"includeHeaders": "true", **consumer}
 
     @cached_property
     def jvm(self) -> Jvm:
-        """The JVM part, as Python calls it."""
         return Jvm(self.spark)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """One query while it is being lowered."""
+    """The lowering of one query."""
 
     context: LoweringContext
     query_id: str
     emit: Emit
     root: Operator
-    """The whole of its plan."""
+    """The complete plan."""
     needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    """Of operators, by their `id`: the columns that operators above read, or that the checkpoint
+    """By the `id` of an operator: the columns that operators above it read, or that the checkpoint
     has."""
     read: Mapping[int, frozenset[str]] | None = None
-    """The same without columns for the checkpoint; None: there are none."""
+    """The same without columns for the checkpoint only; None: there are none."""
     layouts: Layouts = field(default_factory=Layouts)
-    """The stores of the operators that were lowered so far."""
+    """The stores of the operators lowered so far."""
     shuffles: list[str] = field(default_factory=list)
     """The shuffle stages between the sources and the sink, which run concurrently."""
     replay: Replay | None = None
     """Identifies committed rows; None: at-least-once delivery."""
     scans: list[Scan] = field(default_factory=list)
-    """The inputs, in the order in which they are lowered."""
+    """The inputs, in the order of their lowering."""
 
     @property
     def names_causes(self) -> bool:
-        """Whether PARTITION_COLUMN and OFFSET_COLUMN name, at the sink, the record of the input
-        that caused the row: partitions of the second input are counted from INPUT_PARTITIONS."""
+        """Whether PARTITION_COLUMN and OFFSET_COLUMN name, at the sink, the input record that
+        caused the row: partitions of the second input are counted from INPUT_PARTITIONS."""
         return self.replay in (Replay.SOURCE, Replay.CAUSE)
 
     def needed_above(self, node: Operator) -> frozenset[str] | None:
-        """The columns of the operator that anything reads; None: not known, so all."""
+        """The columns of the operator that are read; None: unknown, so all."""
         return self.needed.get(id(node))
 
     def read_above(self, node: Operator) -> frozenset[str] | None:
-        """The same without what is needed for the checkpoint alone."""
+        """The same without columns for the checkpoint only."""
         return (self.needed if self.read is None else self.read).get(id(node))
 
     @property
     def jvm(self) -> Jvm:
-        """The JVM part, as Python calls it."""
         return self.context.jvm
 
     @cached_property
     def log(self) -> ProcessingLog:
-        """Where the query reports records that fail."""
+        """The log for records that fail in the query."""
         settings = {
             **self.context.producer_settings,
             "bootstrap.servers": self.context.bootstrap_servers,
@@ -219,8 +218,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class StreamingQuerySpec:
-    """A query that start.py can start: a frame of Kafka records, or of rows for files, and how to
-    run it."""
+    """A lowered query: a frame of Kafka records, or of rows for files, and how to run it."""
 
     query_id: str
     frame: DataFrame
@@ -229,11 +227,11 @@ class StreamingQuerySpec:
     """`update` or `append`."""
     real_time_allowed: bool
     shuffles: int
-    """How many of its stages run behind a shuffle: all at a time in real time."""
+    """The number of stages after a shuffle, which in real time run concurrently."""
     source_topics: tuple[str, ...]
     checkpoint: Place
     stores: tuple[StoreLayout, ...]
-    """How its state is laid out."""
+    """The layout of its state."""
     shuffle_partitions: int
     bootstrap_servers: str
     producer_settings: Mapping[str, str]
@@ -242,15 +240,15 @@ class StreamingQuerySpec:
     replay: Replay | None = None
     """Identifies committed rows; None: at-least-once delivery."""
     files: FileTarget | None = None
-    """Where its rows become files."""
+    """The files that it writes, if any."""
     muted: Muted | None = None
     """Replaces the sink; None: the sink."""
     limit: int | None = None
-    """How many rows a push query wants; the reader of its topic counts them."""
+    """The LIMIT of a push query; the reader of its topic counts rows."""
 
 
 def quoted(name: str) -> Column:
-    """The frame's column of that very name, dots and all."""
+    """The frame's column of exactly that name, which may contain dots."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
@@ -260,13 +258,13 @@ def system_columns() -> list[Column]:
 
 
 def columns_of(names: Iterable[str]) -> dict[str, Column]:
-    """The frame's columns by name, as expressions look them up."""
+    """The frame's columns by name, for expressions."""
     return {name: quoted(name) for name in names}
 
 
 def record_type(columns: Iterable[SchemaColumn]) -> StructType:
-    """The Spark type of a key or value as the JVM codecs want it: TIME, which Spark lacks, is a
-    bigint; the field's metadata say so, or name the type of the container that holds it."""
+    """The Spark type of a key or value for the JVM codecs: TIME, which Spark lacks, is a bigint;
+    the field's metadata say so, or name the type of the container that contains it."""
     return StructType([_field(column.name, column.type) for column in columns])
 
 

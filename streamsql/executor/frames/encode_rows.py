@@ -1,4 +1,4 @@
-"""Keys and values of rows in formats that only the JVM writes, many rows in one go."""
+"""Encodes keys and values in formats that only the JVM writes, many rows at once."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def encode_rows(
     """Key and value of each row, in order."""
     columns = (*source.schema.key, *source.schema.value)
     kinds = StructType([StructField(c.name, spark_type(c.type)) for c in columns])
-    # Spark would read Python's own rows by Python processes, one after the other for seconds;
-    # Arrow's are a local relation.
+    # Spark would read Python rows with Python processes, which takes seconds; Arrow data is a local
+    # relation.
     arrays = [
         pa.array(
             each(converter(column.type, _leaf, _pairs), [row.get(column.name) for row in rows]),
@@ -45,8 +45,7 @@ def encode_rows(
 
 
 def encoded(spark: SparkSession, source: Source, schemas: SideSchemas) -> tuple[Column, Column]:
-    """Key and value, over rows that have the source's columns; without a key where all of its
-    columns are null."""
+    """Key and value, over rows with the source's columns; no key if all of its columns are null."""
     jvm, topic, schema = Jvm(spark), source.topic, source.schema
     key, value = (
         F.struct(*(F.col(f"`{c.name}`") for c in side)) for side in (schema.key, schema.value)
@@ -59,13 +58,13 @@ def encoded(spark: SparkSession, source: Source, schemas: SideSchemas) -> tuple[
 
 
 def as_bytes(value: Any) -> bytes | None:
-    """Spark's form of a binary cell."""
+    """A binary cell for Spark."""
     return None if value is None else bytes(value)
 
 
 def _leaf(entry: Scalar) -> Codec:
-    """As Arrow takes it for Spark: a TIMESTAMP with its zone, a TIME as a number, and no text with
-    half a character, which Java writes as a question mark."""
+    """The Arrow value for Spark: a TIMESTAMP with its zone, a TIME as a number, text without lone
+    surrogates, which Java writes as a question mark."""
     match entry.name:
         case "TIMESTAMP":
             return lambda moment: moment.replace(tzinfo=UTC)

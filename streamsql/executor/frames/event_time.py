@@ -1,4 +1,4 @@
-"""The event time that a column gives: BIGINT ms, TIMESTAMP, or text by a format."""
+"""The event time of a column: BIGINT ms, TIMESTAMP, or text in a format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsql.types import BIGINT, STRING, TIMESTAMP
 
 
 def event_time(timestamp: TimestampColumn, schema: Schema) -> Column:
-    """BIGINT ms since the epoch, null where the column holds none."""
+    """BIGINT ms since the epoch, null if the column has none."""
     found = schema.find(timestamp.name)
     assert found is not None
     if found.type == BIGINT:

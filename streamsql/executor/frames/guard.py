@@ -25,17 +25,17 @@ class JvmErrorGuard:
         self._java = gateway.io.streamsql.expressions.ErrorGuard.of(scope.log.java, step)
 
     def fail(self, message: Column, data_type: DataType) -> Column:
-        """Inside an expression: notes that it has failed and gives a null of the type."""
+        """Within an expression: records its failure and gives a null of the type."""
         return ClassicColumn(self._java.fail(cast(Any, message)._jc, data_type.json()))
 
     def finish(self, value: Column, data_type: DataType, text: str) -> Column:
-        """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
+        """Outermost: the value; after a failure in its evaluation, null and one log entry."""
         struct = cast(Any, F.struct(value.alias("value")))._jc
         name = cast(Any, F.lit(text))._jc
         return ClassicColumn(self._java.finish(struct, data_type.json(), name))
 
     def contain(self, value: Column, data_type: DataType, text: str) -> Column:
-        """Around a part: the value; null if its evaluation noted a failure."""
+        """Around a part: the value; null after a failure in its evaluation."""
         opening = ClassicColumn(self._java.opening())
         struct = cast(Any, F.struct(opening.alias("outer"), value.alias("value")))._jc
         name = cast(Any, F.lit(text))._jc
@@ -43,15 +43,15 @@ class JvmErrorGuard:
 
 
 def expression_context(schema: Schema, scope: Scope, step: str) -> ColumnContext:
-    """Columns by the schema's names; a failing expression is reported under the step's name."""
+    """Resolves columns by the schema's names; failures are reported under the step's name."""
     return ColumnContext(columns=columns_of(schema.names), guard=JvmErrorGuard(scope, step))
 
 
 def is_reference(expression: Expression) -> bool:
-    """Whether it is a column and nothing else, which cannot fail."""
+    """Whether it is a plain column, which cannot fail."""
     return isinstance(expression, exp.Column)
 
 
 def reads_only(expression: Expression, names: Collection[str]) -> bool:
-    """Whether every column of the expression is among those named."""
+    """Whether the expression reads only the named columns."""
     return all(reference.name in names for reference in expression.find_all(exp.Column))

@@ -1,6 +1,6 @@
-"""The frames of our state operators: rows go in packed, by key, and come out packed.
+"""The frames of the state operators, whose input and output are packed rows by key.
 
-What an operator does is its Java class's business (io.streamsql.operators.KeyedOperator).
+An operator's behaviour is defined by its Java class (io.streamsql.operators.KeyedOperator).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from streamsql.schema import Column as SchemaColumn
 KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
 """Columns of an operator's input: see KeyedOperator.over."""
 
-# A line of a plan begins with its place in the tree; what else may be in it does not count.
+# A line of a plan begins with its place in the tree, which is ignored.
 _STATEFUL = re.compile(r"^[\s:+|~-]*(TransformWithState|Aggregate|Deduplicate)\b", re.MULTILINE)
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
@@ -50,10 +50,9 @@ _HEADERS = StructType([StructField("headers", ArrayType(_HEADER))])
 def keyed_rows(
     rows: DataFrame, key: Column, side: int, scope: Scope, columns: Sequence[str] | None = None
 ) -> DataFrame:
-    """The frame as one input of an operator; `key` is packed, and rows with equal ones meet.
+    """The frame as one input of an operator; rows with equal `key`, which is packed, meet.
 
-    The columns named, or all of the frame, are packed; a row without a value keeps its key, time
-    and headers alone.
+    Packs the named columns, or all; a row without a value keeps only its key, time and headers.
     """
     packed = columns_type(rows, packed_columns(rows, columns))
     struct = F.struct(*(quoted(name) for name in packed.names))
@@ -110,7 +109,7 @@ def columns_type(rows: DataFrame, names: Sequence[str]) -> StructType:
 
 
 def struct_type(rows: DataFrame, struct: Column) -> StructType:
-    """The type of a struct made of the frame's columns, for which Spark has to analyze it."""
+    """The type of a struct of the frame's columns, for which Spark analyzes it."""
     found = rows.select(struct.alias("struct")).schema["struct"].dataType
     assert isinstance(found, StructType)
     return found
@@ -125,8 +124,8 @@ def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: S
 def merged(inputs: Sequence[DataFrame]) -> DataFrame:
     """All rows of frames with the same columns.
 
-    In real time the reader of a shuffle takes its task's number for that of its partition: what
-    has been shuffled has to come first in a union.
+    In real time the reader of a shuffle takes its task's number for that of its partition, so
+    shuffled frames have to come first in a union.
     """
     if len(inputs) == 1:
         return inputs[0]
@@ -134,7 +133,7 @@ def merged(inputs: Sequence[DataFrame]) -> DataFrame:
 
 
 def _is_shuffled(rows: DataFrame) -> bool:
-    """Whether a stateful operator of Spark's or ours is among those that make the rows."""
+    """Whether the frame contains a stateful operator."""
     plan = cast(Any, rows)._jdf.queryExecution().analyzed().toString()
     return _STATEFUL.search(plan) is not None
 
@@ -155,7 +154,7 @@ def unpacked_headers(scope: Scope) -> Column:
 
 
 def normalized(value: Column, kind: DataType) -> Column:
-    """The value, equal ones written alike."""
+    """The value in a form in which equal values are identical."""
     if isinstance(kind, DoubleType):
         zero = F.when(value == F.lit(0.0), F.lit(0.0))
         return zero.when(F.isnan(value), F.lit(float("nan"))).otherwise(value)

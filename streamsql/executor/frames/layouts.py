@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PACKED = 1
 """The encoding of rows: the bytes of Spark's UnsafeRow; of groups: all aggregates of the plan."""
 PRUNED = 0
-"""Of groups in checkpoints of before there was metadata: what Spark left of the aggregates."""
+"""Of groups in checkpoints without metadata: Spark's selection of the aggregates."""
 
 Columns = tuple[tuple[str, str], ...]
 """Names and types."""
@@ -26,12 +26,12 @@ Columns = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class StoreLayout:
-    """One store: what an entry's key and value consist of, in this order."""
+    """One store: the columns of an entry's key and value, in order."""
 
     kind: str
     """Of the operator."""
     operator: str
-    """The operator in the query's own words."""
+    """The operator in the query's terms."""
     key: Columns
     columns: Columns
     encoding: int = PACKED
@@ -50,7 +50,7 @@ class Layouts:
     def add(
         self, kind: str, operator: str, key: Columns, columns: Columns, encoding: int = PACKED
     ) -> None:
-        """An operator has one store more."""
+        """Adds the next store of an operator."""
         self.stores.append(StoreLayout(kind, operator, key, columns, encoding))
 
     def next_kept(self, kind: str, ahead: int = 0) -> StoreLayout | None:
@@ -63,8 +63,8 @@ class Layouts:
     def columns(
         self, wanted: Sequence[str], there: Collection[str], kind: str, ahead: int = 0
     ) -> list[str]:
-        """The names of a store's columns: those wanted; or those that the checkpoint has, where
-        these hold all that is wanted and are still there."""
+        """The names of a store's columns: the requested ones, or the checkpoint's if these include
+        all requested ones and still exist."""
         known = self.next_kept(kind, ahead)
         if known is None:
             return list(wanted)

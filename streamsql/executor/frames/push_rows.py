@@ -1,7 +1,7 @@
-"""The rows of a push query on their way through its topic: JSON written by Spark, read here.
+"""The rows of a push query in its topic: JSON, written by Spark and read here.
 
 A record is an object of the columns, named c0, c1 ... in the order of the schema (the user's names
-need not be unique to JSON's rules of letter case), and `tombstone`.
+need not be unique under JSON's case rules), and `tombstone`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 
 def of_key(column: Column, bounds: Collection[str]) -> bool:
-    """Whether a tombstone has a value in the column: the key, and the bounds of its window."""
+    """Whether a tombstone has a value in the column: key and window bounds do."""
     return column.namespace is Namespace.KEY or column.name in bounds
 
 
@@ -47,15 +47,15 @@ def push_decoder(schema: Schema) -> Callable[[bytes], Row]:
 
 
 def _entries(key: Codec, value: Codec, entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys stay the texts that JSON has for them."""
+    """Keys keep their JSON text."""
     return {k: None if v is None else value(v) for k, v in entries.items()}
 
 
 class ShownKeys:
-    """Which keys a push query over a filtered table has shown.
+    """The keys that a push query over a filtered table has shown.
 
-    The filter turns every row that fails into a tombstone, not knowing whether the key was there
-    before; only one that was is news.
+    The filter turns every row that fails into a tombstone, whether its key has passed before or
+    not; only a tombstone for a shown key is passed on.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ShownKeys:
         self._all_known = True
 
     def is_news(self, row: Row) -> bool:
-        """Whether to show the row; remembers that it was. Beyond the limit, everything is news."""
+        """Whether to show the row, which is then recorded. Beyond the limit, every row is shown."""
         key = repr([row.values[i] for i in self._key])
         if row.tombstone:
             known = key in self._shown

@@ -33,7 +33,7 @@ def _side(spec: FormatSpec, columns: tuple[Column, ...], properties: dict[str, s
 
 
 def window_properties(window: KeyWindow | None) -> dict[str, str]:
-    """Windows of one size write the start after the key, the others both ends, as sessions do."""
+    """Windows of one size write the start after the key, the others both bounds, as sessions do."""
     if window is None:
         return {}
     if window.has_end:

@@ -1,4 +1,4 @@
-"""How the rows of a table change, as their groups see it: shared by what keeps groups of them."""
+"""The changes of a table's rows from the view of their groups, for operators with groups."""
 
 from __future__ import annotations
 

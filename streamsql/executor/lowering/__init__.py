@@ -1,1 +1,1 @@
-"""A whole plan as a stream, a batch or a compiled plan."""
+"""Lowers a complete plan to a stream, a batch or a compiled plan."""

@@ -1,4 +1,4 @@
-"""A pull query by Spark's batch engine: over topics up to their ends."""
+"""A pull query in Spark's batch engine: over topics up to their current ends."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from streamsql.results import Row
 from streamsql.schema import Kind, Schema
 
 Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
-"""Of topics and partitions: the first offset that is read, and the one where reading ends."""
+"""By topic and partition: the first offset to read, and the exclusive end."""
 Cause = tuple[str, int, int]
 """Topic, partition and offset of a record that was read."""
 
 _WAIT_MS = "5"
-"""How long the broker may hold a fetch. A consumer fetches ahead, beyond the offset where a batch
-ends; the next batch, which goes back, would first wait for that fetch: half a second by default."""
+"""How long the broker may hold a fetch. A consumer prefetches beyond the end of a batch; the next
+batch, which goes back, waits for that fetch first: half a second by default."""
 _MOST_HELD = 10_000
-"""Records whose rows are held at once on their way out: Spark gives out those of a whole task."""
+"""Records whose rows are held at once on their way out: Spark returns those of a whole task."""
 _ROW_BY_ROW = (Scan, Derived, Filter, Project, FlatMap, Qualify, Union)
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
@@ -62,16 +62,16 @@ class Batch:
 
 
 def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
-    """The answer's rows in the columns of the plan's schema. InternalError where Spark does not
-    accept the plan; what the query dies of comes out of the iterator as Spark's exception."""
+    """The answer's rows in the columns of the plan's schema. InternalError if Spark rejects the
+    plan; the iterator raises Spark's exception if the query fails."""
     records = _reader(batch, most_at_once(plan.query.root))
     context = replace(batch.context, records=records)
     return _decoded(answer_frame(plan, context, batch.query_id), plan.schema, batch.query_id)
 
 
 def answer_frame(plan: PullPlan, context: LoweringContext, query_id: str) -> DataFrame:
-    """The answer's rows, as push_rows.py reads them, in the column `value`; the context has what
-    is read. InternalError where Spark does not accept the plan."""
+    """The answer's rows, as push_rows.py reads them, in the column `value`; the context provides
+    the records. InternalError if Spark rejects the plan."""
     root = plan.query.root
     scope = Scope(context, query_id, plan.query.emit, root, needed_columns(root))
     try:
@@ -83,17 +83,17 @@ def answer_frame(plan: PullPlan, context: LoweringContext, query_id: str) -> Dat
 
 @dataclass(frozen=True)
 class SinkRecords:
-    """What a persistent query would write of what is read, as a batch."""
+    """The output of a persistent query for the given input, as a batch."""
 
     frame: DataFrame
-    """The columns of sink.py, with the partition and the offset of the record that caused each;
-    of the second input partitions are counted from INPUT_PARTITIONS."""
+    """The columns of sink.py, with the partition and the offset of the record that caused each row;
+    partitions of the second input are counted from INPUT_PARTITIONS."""
     inputs: tuple[str, ...]
-    """The topics of the inputs, in that order."""
+    """The topics of the inputs, in order."""
 
 
 def cause_of(partition: int, offset: int, inputs: Sequence[str]) -> Cause:
-    """The record that these columns of SinkRecords mean; `inputs`: its topics."""
+    """The record to which these columns of SinkRecords refer; `inputs`: its topics."""
     number, own = divmod(partition, INPUT_PARTITIONS)
     return inputs[number], own, offset
 
@@ -103,8 +103,8 @@ def as_bytes(data: bytearray | None) -> bytes | None:
 
 
 def sink_records(plan: QueryPlan, context: LoweringContext, query_id: str) -> SinkRecords:
-    """The records of a plan that keeps nothing between records but the table of a join; failures
-    are logged under `query_id`. InternalError where Spark does not accept the plan."""
+    """The records of a plan whose only state is the table of a join; failures are logged under
+    `query_id`. InternalError if Spark rejects the plan."""
     root, replay = plan.root, replay_of(plan.root)
     scope = Scope(context, query_id, plan.emit, root, needed_columns(root), replay=replay)
     try:
@@ -115,7 +115,7 @@ def sink_records(plan: QueryPlan, context: LoweringContext, query_id: str) -> Si
 
 
 def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
-    """The rows as Spark makes them, which ends when nobody reads on."""
+    """The rows in the order in which Spark computes them; stops when the caller does."""
     context = values.sparkSession.sparkContext
     # The jobs run in a thread that inherits the group.
     context.setJobGroup(query_id, "pull query", interruptOnCancel=True)
@@ -136,7 +136,7 @@ def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
 
 
 def _ordered(rows: DataFrame, plan: PullPlan) -> DataFrame:
-    # A stream's record without a value has no row, as in a push query; a table's is a deletion.
+    # A stream's record without a value gives no row, as in a push query; a table's is a deletion.
     rows = rows.where(~quoted(NULL_COLUMN))
     if plan.order:
         rows = rows.orderBy(*map(_order, plan.order))
@@ -159,8 +159,8 @@ def _reader(batch: Batch, most: int | None) -> Callable[[str], DataFrame]:
 
 
 def most_at_once(root: Operator) -> int | None:
-    """How many of a topic's records a task may read, so that their rows fit into memory together;
-    None: all of a partition, whose rows meet each other in an operator, in their order."""
+    """How many of a topic's records a task may read, so that their rows fit into memory; None: all
+    of a partition, since an operator needs them in order."""
     row_by_row = all(
         node.kind is Kind.STREAM and isinstance(node, _ROW_BY_ROW) for node in operators(root)
     )
@@ -168,14 +168,14 @@ def most_at_once(root: Operator) -> int | None:
 
 
 def kafka_records(topic: str, batch: Batch, most: int | None = None) -> DataFrame:
-    """The topic's records between the batch's offsets; `most` of them in a task, else those of a
+    """The topic's records between the batch's offsets; `most` of them per task, else those of a
     whole partition."""
     partitions = batch.offsets[topic]
     split = {} if most is None else {"maxRecordsPerPartition": str(most)}
     return (
         batch.context.spark.read.format("kafka")
         .options(**batch.context.reader_options)
-        # It answers from what is there when it reads.
+        # The end of reading is the end at that time.
         .option("failOnDataLoss", "false")
         .options(**split)
         .option("kafka.fetch.max.wait.ms", _WAIT_MS)

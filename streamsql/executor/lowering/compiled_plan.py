@@ -1,8 +1,8 @@
 """A query over one topic's records as a compiled plan, which the JVM runs without a Spark job.
 
-The plan is lowered as any other; what it reads are records that the caller has, and what it makes
-are rows as push_rows.py reads them. Failures of records and expressions give null as everywhere,
-but are not logged: the query that has written the record, or reads the topic, has done so.
+The plan is lowered like any other; its input are records that the caller has, its output rows as
+push_rows.py reads them. Failures of records and expressions give null as usual, but are not logged:
+the query that wrote or reads the topic has logged them.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ RECORDS = StructType(
 """The columns of Spark's Kafka source."""
 
 NO_LOG = ""
-"""The processing log of programs: none."""
+"""No processing log."""
 
 
 def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> Any:
-    """The Java CompiledPlan that gives the columns of `schema` of the plan's rows.
+    """The Java CompiledPlan for the columns of `schema` of the plan's rows.
 
-    InternalError where the plan needs a Spark job.
+    InternalError if the plan needs a Spark job.
     """
     own = _over_records(context)
     needed = needed_columns(plan.root)
@@ -87,16 +87,16 @@ def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
 
 @dataclass(frozen=True)
 class TableReader:
-    """Makes rows of a table's records, as all queries of the table read them."""
+    """Decodes a table's records into rows, for all queries of the table."""
 
     plan: Any
     """The Java CompiledPlan."""
     schema: StructType
     columns: tuple[str, ...]
-    """Of scan.py, in its order."""
+    """The columns of scan.py, in its order."""
 
     def source(self, spark: SparkSession, number: int) -> DataFrame:
-        """The rows as the source of that number of another plan, in the columns of scan.py."""
+        """The rows as a source, with that number, of another plan, in the columns of scan.py."""
         rows = _source(spark, self.schema, number)
         known = set(rows.columns)
         found = (
@@ -113,11 +113,11 @@ _DERIVED: dict[str, Callable[[], Column]] = {
     PARTITION_COLUMN: lambda: quoted(ROWPARTITION.name),
     OFFSET_COLUMN: lambda: quoted(ROWOFFSET.name),
 }
-"""Columns of a table's rows that are known without being kept: its bounds where it is windowed."""
+"""Columns of a table's rows that are derived: the bounds of a windowed key."""
 
 
 def table_reader(source: Source, context: LoweringContext) -> TableReader:
-    """What reads a table that has no header columns, all of its columns."""
+    """The reader of all columns of a table without header columns."""
     rows = _rows_of(source, context)
     bounds = (START_COLUMN, END_COLUMN) if source.is_windowed else ()
     kept = [name for name in rows.columns if name not in _DERIVED or name in bounds]
@@ -128,8 +128,8 @@ def table_reader(source: Source, context: LoweringContext) -> TableReader:
 def tables_plan(
     plan: PullPlan, context: LoweringContext, readers: Callable[[Source], TableReader]
 ) -> tuple[Any, list[Source]]:
-    """The Java CompiledPlan that gives the answer's rows, and the tables whose rows it reads, a
-    source each. InternalError where the plan needs a Spark job."""
+    """The Java CompiledPlan of the answer, and the tables that are its sources. InternalError if
+    the plan needs a Spark job."""
     tables: list[Source] = []
 
     def table(scan: Scan) -> DataFrame:
@@ -141,8 +141,8 @@ def tables_plan(
 
 
 def event_times(source: Source, context: LoweringContext) -> Any:
-    """The Java CompiledPlan that makes of a record of a source its event time (ms, a bigint), or
-    no row where it has none."""
+    """The Java CompiledPlan that computes the event time (ms, a bigint) of a source's record, or no
+    row if it has none."""
     return _compiled(_rows_of(source, context).select(quoted(TIME_COLUMN)))
 
 
@@ -153,7 +153,7 @@ def _over_records(context: LoweringContext) -> LoweringContext:
 
 
 def _rows_of(source: Source, context: LoweringContext) -> DataFrame:
-    """All columns of a source, whose constraints are nobody's concern here."""
+    """All columns of a source, without its constraints."""
     node = Scan(source, source.name)
     scope = Scope(_over_records(context), "pull query", Emit.CHANGES, node)
     return lower.lower_rows(node, scope)

@@ -1,4 +1,4 @@
-"""A logical plan becomes a Spark streaming frame; start.py starts it."""
+"""Lowers a logical plan to a Spark streaming frame; start.py starts it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from streamsql.schema import Kind
 
 
 def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
-    """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
+    """A persistent query, ready to start. UnsupportedError for unsupported plans."""
     if plan.query_id is None or not isinstance(plan.root, Sink | FileSink):
         raise InternalError("a persistent query needs an id and a sink")
     read = needed_columns(plan.root)
@@ -57,13 +57,14 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     )
     rows = lower_rows(plan.root, scope)
     if bool(state_stores(plan.root)) != bool(layouts.stores):
-        raise InternalError("an operator does not say how its state is laid out")
+        raise InternalError("an operator does not declare the layout of its state")
     return _spec(plan, scope, rows)
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
-    """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
-    push_rows.py reads. A row of a stream without a value is none; of a table it is a tombstone."""
+    """A push query: its rows go to `topic` (one partition, created by the caller) in the form that
+    push_rows.py reads. A row of a stream without a value is dropped; of a table it is a
+    tombstone."""
     scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
     rows = lower_rows(plan.root, scope)
     if plan.root.kind is Kind.STREAM:
@@ -73,8 +74,8 @@ def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> Streami
 
 
 def lower_rows(root: Operator, scope: Scope) -> DataFrame:
-    """The rows of a plan. InternalError where Spark does not accept what was made of it,
-    ExternalError where Spark has gone."""
+    """The rows of a plan. InternalError if Spark rejects the lowered plan, ExternalError if Spark
+    has stopped."""
     try:
         return _lower(root, scope)
     except SPARK_FAILURES as error:

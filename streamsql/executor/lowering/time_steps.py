@@ -1,7 +1,7 @@
-"""Where the micro-batches of a query over several topics end while it catches up.
+"""The batch ends of a query over several topics during catch-up.
 
-Within a batch rows are taken by their event times, whatever topic they come from. Of more records
-than a batch takes, each batch is therefore to have those of all topics up to the same time: see
+Within a batch rows are ordered by event time across topics. If there are more records than a batch
+takes, each batch therefore has to include those of all topics up to the same time: see
 io.streamsql.source.TimeSteps.
 """
 
@@ -33,8 +33,8 @@ def read_in_steps(
     begin: Positions,
     client: KafkaClient,
 ) -> None:
-    """Have the query's next run, which reads from `begin` on what is there now, end its batches at
-    times, if that is more than the context allows a batch."""
+    """Makes the batches of the query's next run, which reads existing records from `begin`, end at
+    common times, if they exceed the context's batch size."""
     end = {topic: client.end_offsets(topic) for topic in begin}
     most = context.max_records_per_batch
     if most is None or distance(begin, end) <= most:
@@ -46,12 +46,13 @@ def read_in_steps(
         steps = jvm.io.streamsql.source.TimeSteps.of(settings, clocks, starts, ends, most)
         jvm.io.streamsql.source.ReadUntil.inSteps(query_id, steps)
     except (*JVM_FAILURES, StreamSQLError) as error:
-        # It catches up all the same, with as many records of each topic in a batch.
-        _log.warning("%s catches up without the order of time: %s", query_id, error)
+        # It catches up nevertheless, with as many records of each topic per batch.
+        _log.warning("%s catches up without ordering its topics by time: %s", query_id, error)
 
 
 def _clocks(plan: QueryPlan, context: LoweringContext) -> Any:
-    """By topic, how its records say their event times where Kafka's are not meant; Java's map."""
+    """The event-time expressions by topic, for topics that do not use Kafka's timestamps; Java's
+    map."""
     from streamsql.executor.lowering.compiled_plan import event_times
 
     scans = (node for node in operators(plan.root) if isinstance(node, Scan))

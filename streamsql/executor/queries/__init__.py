@@ -1,1 +1,1 @@
-"""Running queries: how they start, are kept running, and stop."""
+"""The life of running queries: start, supervision, stop."""

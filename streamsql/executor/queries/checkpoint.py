@@ -1,11 +1,11 @@
-"""A query's checkpoint: how far the query has come, and whose it is; without Spark.
+"""A query's checkpoint: its position and its owner; without Spark.
 
-Every function raises ExternalError where a file or folder cannot be read: only what is certainly
-missing counts as missing.
+Every function raises ExternalError if a file or folder cannot be read: only a file that certainly
+does not exist counts as missing.
 
 Spark writes a file per batch into `offsets` before and into `commits` after it has run. A file of
-our own says which generation of a query it belongs to, as ids may be used again; another one which
-statements the query has had: what had been read beyond the last commit was read again by the next.
+streamsql's names the generation of the query, as ids may be used again; another one lists the
+query's statements: records read after the last commit of one are read again by the next.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _REBUILD = "rebuild.json"
 BUILDING = -1
 """The generation of a checkpoint under construction, which belongs to no query."""
 _NOBODY = -2
-"""The generation of a checkpoint that is being deleted, where that takes several steps."""
+"""The generation of a checkpoint that is being deleted in several steps."""
 _KEPT = Kept(_OWNER, json.dumps({"generation": _NOBODY}), ("metadata", _REBUILD))
 _MOST_STATEMENTS = 100
-"""That are remembered, which is for longer than the processing log remembers failures."""
+"""The number of remembered statements, which lasts longer than the processing log."""
 
 
 def committed(checkpoint: Place) -> Positions | None:
-    """What the last committed batch has reached; None before the first commit."""
+    """The offsets of the last committed batch; None before the first commit."""
     done = _numbers(checkpoint / "commits")
     for number in sorted(done, reverse=True):
         found = place.read(checkpoint / "offsets" / str(number))
@@ -68,9 +68,9 @@ def parse_offsets(text: str) -> Positions:
 
 
 def merge(positions: Positions, source: dict[str, object]) -> None:
-    """Add a Kafka source's `{topic: {partition: offset}}`; anything else in it is left out.
+    """Add a Kafka source's `{topic: {partition: offset}}`; other content is ignored.
 
-    Two sources may read the same topic: the slower one counts.
+    If two sources read the same topic, the lower offset counts.
     """
     for topic, partitions in source.items():
         if not isinstance(partitions, dict):
@@ -82,10 +82,10 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
 
 
 def claim(checkpoint: Place, generation: int) -> None:
-    """Have a checkpoint be that of a generation of its query: one of another is discarded.
+    """Assign a checkpoint to a generation of its query; that of another generation is discarded.
 
-    One that says nothing is of an earlier version, and taken over. ExternalError where a file
-    cannot be written or deleted.
+    A checkpoint without a generation is of an earlier version, and is taken over. ExternalError if
+    a file cannot be written or deleted.
     """
     owner = _generation(checkpoint)
     if owner == generation:
@@ -96,8 +96,7 @@ def claim(checkpoint: Place, generation: int) -> None:
 
 
 def write_file(checkpoint: Place, name: str, content: object) -> None:
-    """Have a file of the checkpoint hold this, as JSON, whole or not at all. ExternalError where
-    it cannot be written."""
+    """Atomically replace a JSON file of the checkpoint. ExternalError if it cannot be written."""
     try:
         place.write(checkpoint / name, json.dumps(content))
     except OSError as error:
@@ -107,16 +106,16 @@ def write_file(checkpoint: Place, name: str, content: object) -> None:
 
 
 def remove(checkpoint: Place) -> None:
-    """Delete a checkpoint that has left nothing elsewhere; does nothing if there is none."""
+    """Delete a checkpoint that has nothing outside its folder; does nothing if there is none."""
     gone = discard(checkpoint)
     if gone is not None:
         erase(gone)
 
 
 def discard(checkpoint: Place) -> Place | None:
-    """Have a checkpoint be none any more, in one step: what is left of it, for `erase`, or None.
+    """Atomically retire a checkpoint; returns the remains to `erase`, or None.
 
-    What a crash leaves of it says which one it was, so that what else it had can go with it.
+    Remains keep their id, so that what they have outside the folder can be deleted after a crash.
     """
     gone = checkpoint.with_name(f"{_GONE}{checkpoint.name}-{uuid.uuid4().hex[:8]}")
     try:
@@ -126,12 +125,12 @@ def discard(checkpoint: Place) -> Place | None:
 
 
 def discarded(folder: Place) -> list[Place]:
-    """What is left in a folder of checkpoints that are none any more."""
+    """The remains in a folder of retired checkpoints."""
     return [found for found in entries(folder) if found.name.startswith(_GONE)]
 
 
 def erase(gone: Place) -> None:
-    """Delete what is left of a checkpoint; what another does at the same time is done."""
+    """Delete remains; a concurrent deletion is no error."""
     try:
         place.delete_folder(gone)
     except OSError as error:
@@ -139,8 +138,8 @@ def erase(gone: Place) -> None:
 
 
 def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
-    """Discard all checkpoints in a folder but those of these queries, each of its generation, those
-    of the names to spare, and those whose generation cannot be read."""
+    """Discard all checkpoints in a folder except those of these queries with the right generation,
+    those with a name to spare, and those whose generation cannot be read."""
     for found in entries(folder):
         if found.name in spare or found.name.startswith(_GONE):
             continue
@@ -151,20 +150,19 @@ def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str]
                 if _generation(found) in (keep[query_id], *unnamed):
                     continue
             except ExternalError as error:
-                _log.warning("the checkpoint %s stays: %s", found, error.message)
+                _log.warning("the checkpoint %s is kept: %s", found, error.message)
                 continue
         discard(found)
 
 
 def id_of(checkpoint: Place) -> str | None:
-    """Spark's unique id of a checkpoint, or of the remains of one. None before its query has
-    begun."""
+    """Spark's unique id of a checkpoint or of its remains. None before its query's first start."""
     return _read_json(checkpoint / "metadata", lambda found: str(found["id"]))
 
 
 def _read_json(file: Place, parse: Callable[[Any], T]) -> T | None:
-    """The parsed content of a file; None where there is no such file. ExternalError where the file
-    cannot be read or is damaged."""
+    """The parsed content of a file; None if it does not exist. ExternalError if it cannot be read
+    or is damaged."""
     content = place.read(file)
     if content is None:
         return None
@@ -191,7 +189,7 @@ def has_commits(checkpoint: Place) -> bool:
 
 
 def begun(checkpoint: Place) -> Positions:
-    """What the newest batch of micro-batches is to reach, committed or not."""
+    """The target offsets of the newest micro-batch, committed or not."""
     number = max(_numbers(checkpoint / "offsets"), default=None)
     if number is None:
         return {}
@@ -202,16 +200,16 @@ def begun(checkpoint: Place) -> Positions:
 
 
 def is_torn(checkpoint: Place) -> bool:
-    """Whether a batch was begun that is not committed."""
+    """Whether a batch was begun and not committed."""
     begun, done = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
     return max(begun, default=-1) > max(done, default=-1)
 
 
 def remove_torn_files(checkpoint: Place) -> None:
-    """Delete what a kill in the middle of the begin or the commit of a batch leaves behind.
+    """Delete leftovers of a kill during the begin or the commit of a batch.
 
-    Such files mean nothing, but before the first commit Spark takes them for another query's and
-    never starts this one again.
+    Before the first commit Spark takes such files for another query's and never starts this one
+    again.
     """
     for folder in ("offsets", "commits"):
         for found in entries(checkpoint / folder):
@@ -220,18 +218,17 @@ def remove_torn_files(checkpoint: Place) -> None:
 
 
 def remove_uncommitted_state(checkpoint: Place) -> None:
-    """Delete the state that a first batch has left behind when it was stopped before its commit.
+    """Delete the state of a first batch that was stopped before its commit.
 
-    Spark runs that batch again, and refuses to if there is state already.
+    Spark repeats that batch, and refuses to if there is state already.
     """
     if not has_commits(checkpoint):
         erase(checkpoint / "state")
 
 
 def forget_uncommitted(checkpoint: Place) -> None:
-    """Have the next batch end where it likes, and not where the one was to end that has failed.
-    Not for exactly-once delivery, which needs the same batch again. ExternalError where a file
-    cannot be deleted."""
+    """Let the next batch choose its end instead of repeating the failed one. Not for exactly-once
+    delivery, which needs the same batch again. ExternalError if a file cannot be deleted."""
     last = max(_numbers(checkpoint / "commits"), default=-1)
     try:
         for batch in _numbers(checkpoint / "offsets"):
@@ -251,33 +248,33 @@ def _numbers(folder: Place) -> list[int]:
 
 @dataclass(frozen=True)
 class RebuildNote:
-    """What remains to be done for a rebuilt checkpoint before its query runs on it."""
+    """The remaining work for a rebuilt checkpoint before its query runs on it."""
 
     topic: str | None
-    """Has the results so far of a query that makes a table."""
+    """The topic with the results so far of a query that fills a table."""
     settled: bool = False
     """Whether the table's own topic has them, too."""
 
 
 def rebuilt(checkpoint: Place) -> Place:
-    """The folder in which a query's checkpoint is rebuilt, beside the one it runs on."""
+    """The folder in which a query's checkpoint is rebuilt, beside its current one."""
     return checkpoint.with_name(checkpoint.name + _REBUILT)
 
 
 def hand_over(building: Place, generation: int) -> None:
-    """Make a rebuilt checkpoint that of a generation of its query. ExternalError where a file
-    cannot be written."""
+    """Assign a rebuilt checkpoint to a generation of its query. ExternalError if a file cannot be
+    written."""
     write_file(building, _OWNER, {"generation": generation})
 
 
 def adopt(checkpoint: Place, generation: int) -> None:
-    """Replace the previous checkpoint by the one that was rebuilt for this generation, if there is
-    one. ExternalError where a folder cannot be renamed."""
+    """Replace the previous checkpoint by the one rebuilt for this generation, if there is one.
+    ExternalError if a folder cannot be renamed."""
     new = rebuilt(checkpoint)
     if _generation(new) != generation:
         return
     if _generation(checkpoint) == generation:
-        # A crash came after all had been copied, in a store, and before the rest had gone.
+        # In an object store: a crash after everything was copied and before the rest was deleted.
         place.let_go(new, _KEPT)
         return
     try:
@@ -291,20 +288,19 @@ def adopt(checkpoint: Place, generation: int) -> None:
 
 
 def rebuild_note(checkpoint: Place) -> RebuildNote | None:
-    """What is still to be done about it; None: nothing. The query must not run where that is not
-    known."""
+    """The remaining work; None: none. The query must not run if it cannot be read."""
     return _read_json(
         checkpoint / _REBUILD, lambda found: RebuildNote(found["topic"], found["settled"])
     )
 
 
 def is_settled(checkpoint: Place, generation: int) -> bool:
-    """Whether it is that of this generation of its query, with nothing still to be done."""
+    """Whether it belongs to this generation of its query, with no remaining work."""
     return _generation(checkpoint) == generation and not place.exists(checkpoint / _REBUILD)
 
 
 def note_rebuild(checkpoint: Place, note: RebuildNote | None) -> None:
-    """Have this be still to be done; None: nothing. ExternalError where it cannot be written."""
+    """Record the remaining work; None: none. ExternalError if it cannot be written."""
     if note is None:
         place.delete(checkpoint / _REBUILD)
     else:
@@ -316,7 +312,7 @@ def note_rebuild(checkpoint: Place, note: RebuildNote | None) -> None:
 
 @dataclass(frozen=True)
 class Takeover:
-    """When a statement became the query's, in ms, and what had been committed then."""
+    """The start time of a query's statement, in ms, and the offsets committed by then."""
 
     statement: str
     """Its hash."""
@@ -329,8 +325,8 @@ class Takeover:
 
 
 def take_over(checkpoint: Place, generation: int, sql: str) -> None:
-    """Have a checkpoint be that of a generation of its query, which is about to run by a statement.
-    ExternalError where a file cannot be written or deleted."""
+    """Assign a checkpoint to a generation of its query, which is about to run by a statement.
+    ExternalError if a file cannot be written or deleted."""
     claim(checkpoint, generation)
     statement = hashlib.sha256(sql.encode()).hexdigest()
     known = takeovers(checkpoint)
@@ -343,7 +339,7 @@ def take_over(checkpoint: Place, generation: int, sql: str) -> None:
 
 
 def takeovers(checkpoint: Place) -> list[Takeover]:
-    """Those that are known, in their order; none of a checkpoint that says nothing."""
+    """The known takeovers, in order; none for a checkpoint without any."""
     return _read_json(checkpoint / _STATEMENTS, _takeovers) or []
 
 

@@ -1,9 +1,9 @@
 """The metadata of a checkpoint: the engine and the query that wrote it, and whether another can
 continue from it.
 
-A file of JSON beside Spark's own, written before the query first runs, and by each version that
-continues from it. State that a query would read otherwise than it was written is found by it
-before anything is read; a checkpoint of before there was this file is taken as it is.
+A JSON file beside Spark's own, written before the query first runs, and by each version that
+continues from it. It reveals state that the query would misread before anything is read. A
+checkpoint without this file is of an earlier version, and is accepted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FILE = "state.json"
 
 @dataclass(frozen=True)
 class CheckpointMetadata:
-    """What stands in the file."""
+    """The content of the file."""
 
     engine: str
     """The version of streamsql."""
@@ -38,14 +38,14 @@ class CheckpointMetadata:
     plan: str
     """The plan's fingerprint."""
     sources: tuple[str, ...]
-    """The topics that it reads. Which source has which number, `sources/N/topic.json` says."""
+    """The topics that it reads. `sources/N/topic.json` maps source numbers to topics."""
     stores: tuple[StoreLayout, ...]
 
     @staticmethod
     def of(
         plan: QueryPlan, topics: Iterable[str], stores: tuple[StoreLayout, ...]
     ) -> CheckpointMetadata:
-        """What this engine writes of a query."""
+        """The metadata that this engine writes for a query."""
         sources = tuple(sorted(topics))
         return CheckpointMetadata(
             VERSION, version("pyspark"), fingerprint(plan.root), sources, stores
@@ -53,8 +53,8 @@ class CheckpointMetadata:
 
 
 def read(checkpoint: Place) -> CheckpointMetadata | None:
-    """The metadata of a checkpoint that a query can continue from; None where nothing is committed,
-    or an earlier version wrote it. UnsupportedError for what a later version wrote."""
+    """The metadata of a checkpoint that a query can continue from; None if nothing is committed, or
+    an earlier version wrote it. UnsupportedError if a later version wrote it."""
     if not has_commits(checkpoint):
         return None
     path = checkpoint / _FILE
@@ -67,12 +67,12 @@ def read(checkpoint: Place) -> CheckpointMetadata | None:
             return _decode(content)
     except (ValueError, KeyError, TypeError) as error:
         raise ExternalError(
-            f"cannot read {path}, which says how the query's state is laid out: {error}"
+            f"cannot read {path}, the metadata of the query's state: {error}"
         ) from error
     raise UnsupportedError(
         f"the checkpoint {checkpoint} was written by streamsql {content.get('engine')} in format "
         f"{content['format']}; this version reads formats up to {FORMAT}",
-        hint=f"Start streamsql {content.get('engine')} or later again: it goes on.",
+        hint=f"Start streamsql {content.get('engine')} or later again: the query continues.",
     )
 
 
@@ -97,22 +97,22 @@ def _columns(found: list[list[str]]) -> Columns:
 
 
 def settle(checkpoint: Place, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
-    """Note in a checkpoint that the query continues from it now; UnsupportedError where it cannot,
-    because its state or its sources differ."""
+    """Record in a checkpoint that the query continues from it now; UnsupportedError if its state or
+    its sources are incompatible."""
     if was is not None:
         for problem in _problems(was, now):
             raise UnsupportedError(
-                f"the query cannot go on from the checkpoint {checkpoint}, which streamsql "
+                f"the query cannot continue from the checkpoint {checkpoint}, which streamsql "
                 f"{was.engine} on Spark {was.spark} wrote: {problem}",
-                hint=f"Go on with streamsql {was.engine}; or DROP the query's stream or table and "
-                "create it again: it then begins with empty state.",
+                hint=f"Continue with streamsql {was.engine}; or DROP the query's stream or table "
+                "and create it again: it then begins with empty state.",
             )
     if now != was:
         write_file(checkpoint, _FILE, {"format": FORMAT, **asdict(now)})
 
 
 def _problems(was: CheckpointMetadata, now: CheckpointMetadata) -> Iterator[str]:
-    """How the state that is there differs from what the query would read, in words."""
+    """The differences between the existing state and the one that the query would read."""
     if was.sources != now.sources:
         yield f"it reads {', '.join(was.sources)}, not {', '.join(now.sources)}"
     for before, after in zip(was.stores, now.stores, strict=False):
@@ -137,7 +137,7 @@ def _differences(before: StoreLayout, after: StoreLayout) -> Iterator[str]:
         for name, kind in old:
             if (name, kind) not in new:
                 wanted = dict(new).get(name)
-                instead = f"not {wanted}" if wanted else "which the query has not"
+                instead = f"not {wanted}" if wanted else "which the query lacks"
                 yield f"the {what} of {before.operator} has {name} {kind}, {instead}"
         for name, kind in new:
             if name not in dict(old):

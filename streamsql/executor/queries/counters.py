@@ -1,4 +1,4 @@
-"""Asks the JVM what queries have done; nothing where it does not run."""
+"""The counters of queries in the JVM; empty while it does not run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class QueryCounters:
-    """The counters of io.streamsql.monitoring.QueryMetrics; may be used from any thread."""
+    """Reads the counters of io.streamsql.monitoring.QueryMetrics. Thread-safe."""
 
     def __init__(self, spark: Callable[[], SparkSession | None]) -> None:
-        """`spark` gives the session that runs just now, without waiting for it."""
+        """`spark` returns the running session, without waiting for it."""
         self._spark = spark
 
     def all(self) -> dict[str, QueryMetrics]:
@@ -26,11 +26,11 @@ class QueryCounters:
         return {query_id: QueryMetrics.of(numbers) for query_id, numbers in found.items()}
 
     def forget(self, query_id: str) -> None:
-        """A query has ended for good, or begins without state."""
+        """Reset a query's counters after its end, or before it starts without state."""
         self._ask(lambda java: java.forget(query_id))
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:
-        """The answer; None from a JVM that is not there, or has died just now with its numbers."""
+        """The answer; None if the JVM does not run, or has just died with its counters."""
         spark = self._spark()
         if spark is None:
             return None

@@ -1,9 +1,9 @@
 """Crash isolation: finds the query that ends the JVM, by bisection.
 
-A task that runs out of memory fails its query alone. A JVM that was killed from outside says
-nothing of its queries: all start again. Where it exits for an unknown reason all active queries are
-suspects. From the second crash in a row on, half of the suspects start, and the others once these
-have run for a while; each further crash halves their number, until one is left.
+A task that runs out of memory fails its query alone. A JVM that was killed from outside implicates
+no query: all start again. If it exits for an unknown reason, all active queries are suspects. From
+the second crash in a row on, half of the suspects start, and the others once these have run for a
+while; each further crash halves their number, until one is left.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What makes a query what it is, and what of it the statement log knows."""
+"""The definition of a query, and its part in the statement log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamsql.planner.plans.query_plan import QueryPlan
 
 @dataclass(frozen=True)
 class Definition:
-    """What makes a query what it is; fixed from its statement on."""
+    """The definition of a query; fixed by its statement."""
 
     id: str
     sql: str
@@ -27,8 +27,8 @@ class Definition:
     starting_offsets: Offsets | None = None
     """None: from the beginning."""
     generation: int = 0
-    """The number of the statement that made it: ids may come again, and a checkpoint belongs to one
-    query only. CREATE OR REPLACE keeps it."""
+    """The number of the statement that created it: ids may be used again, and a checkpoint belongs
+    to one query only. CREATE OR REPLACE keeps it."""
 
     @property
     def writes(self) -> str | None:
@@ -38,18 +38,18 @@ class Definition:
 
     @property
     def by_interval(self) -> bool:
-        """Whether, once it has caught up, it takes what has come in an interval together."""
+        """Whether a live run takes the records of an interval as one batch."""
         return isinstance(self.plan.root, FileSink)
 
     @property
     def merges(self) -> bool:
-        """Whether the order of records across topics matters: only a micro-batch, which sees all
-        that is there, can take them by time."""
+        """Whether the order of records across topics matters: only a micro-batch over all of them
+        can merge them by time."""
         return len(self.topics) > 1
 
     @property
     def only_reacts(self) -> bool:
-        """Whether nothing is ever to be written but for a record that comes."""
+        """Whether it has no results without a new record."""
         joins = any(isinstance(operator, Join) for operator in operators(self.plan.root))
         timeless = not (joins or self.merges or time_decides(self.plan.root))
         return timeless and self.plan.emit is not Emit.FINAL
@@ -57,18 +57,18 @@ class Definition:
 
 @dataclass(frozen=True)
 class KnownQuery:
-    """A query as the statement log has it."""
+    """A query in the statement log."""
 
     definition: Definition
     paused: bool = False
     read_rate: float | None = None
-    """Records a second, as it last caught up with many; None: it has not, in this engine."""
+    """Records per second of its last long catch-up; None: none in this engine."""
 
 
 def stuck(query_id: str) -> ExternalError:
-    """The error where a query does not stop in time."""
+    """The error for a query that does not stop in time."""
     return ExternalError(
         f"query {query_id} does not stop",
         retryable=True,
-        hint="Try again; if it stays so, restart the server.",
+        hint="Try again; if the error persists, restart the server.",
     )

@@ -22,7 +22,7 @@ class PauseRequested(Event):
 
 @dataclass(frozen=True)
 class ResumeRequested(Event):
-    """RESUME; `accepts` are properties whose data loss the query is to continue over."""
+    """RESUME; `accepts` are the properties whose data loss the query tolerates."""
 
     accepts: tuple[str, ...] = ()
 

@@ -32,17 +32,17 @@ class Failures:
     """Whether it stays stopped until RESUME."""
 
     def after(self, failure: Failure, query_id: str, now: float, *, outage: bool) -> Failures:
-        """With one more; during an `outage` of Kafka every failure is retryable."""
+        """With one more failure; during an `outage` of Kafka every failure is retryable."""
         text, exhausted, held = failure.text, self.exhausted, False
         if failure.died:
             held = self.alone and self.crashes >= MOST
-            why = f"Spark's JVM has died {self.crashes} times while it was at work"
+            why = f"Spark's JVM has crashed {self.crashes} times in a row while it was running"
         elif failure.exhausting:
             exhausted += 1
             held = exhausted >= MOST
-            why = f"{text}; so it was {MOST} times"
+            why = f"{text}, {MOST} times in a row"
         if held:
-            text = f"{why} in a row: RESUME {query_id} starts it again"
+            text = f"{why}: RESUME {query_id} starts it again"
         count = self.count + 1
         return replace(
             self,
@@ -61,9 +61,9 @@ class Failures:
 
     @property
     def persistent(self) -> bool:
-        """Whether waiting for the query is of no use: errors come again and again."""
+        """Whether waiting for the query is useless: its errors repeat."""
         return not self.retryable and self.count >= 3
 
     def cleared(self) -> Failures:
-        """A run has lasted, but not come further: what it may fail by again still counts."""
+        """A run has lasted, but made no progress: failures that it may repeat still count."""
         return Failures(exhausted=self.exhausted, crashes=self.crashes, alone=self.alone)

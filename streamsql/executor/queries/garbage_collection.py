@@ -1,7 +1,7 @@
-"""What a checkpoint leaves outside its folder, and how it goes: commit tokens, open transactions.
+"""Deletes what a checkpoint leaves outside its folder: commit tokens, open transactions.
 
-A discarded checkpoint's folder stays until all else that it had is gone. So whatever a crash has
-left is found again, and seeing to it twice changes nothing.
+A discarded checkpoint's folder stays until all of that is deleted, so that it is found again after
+a crash. Each step is idempotent.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 SWEEP_SECONDS = 30.0
 ABORT_SECONDS = 5.0
-"""How long a start waits for transactions of earlier runs, but for those that a task waits for."""
+"""How long a start waits for transactions of earlier runs that no task waits for."""
 
 
 class BrokenRuns:
-    """Transactions that runs have left open which did not stop in order.
+    """The open transactions of runs that did not stop in order.
 
-    They hide what is written after them, the commit tokens of all queries with it, for as long as a
-    transaction may last: of a micro-batch, a quarter of an hour.
+    They hide later records, the commit tokens of all queries included, for as long as a transaction
+    may last: of a micro-batch, a quarter of an hour.
     """
 
     def __init__(self, services: Services, checkpoints: Place) -> None:
@@ -55,16 +55,16 @@ class BrokenRuns:
         self._broken[query.id] = query
 
     def settle(self) -> None:
-        """Before a query starts: abort what is open of those that have failed since, none of which
-        has started again. Raises nothing: see `abort`."""
+        """Before a query starts: abort the open transactions of runs that have failed since, none
+        of which has started again. Raises nothing: see `abort`."""
         with self._lock:
             # Each of them starts after this, not while it is fenced.
             if broken := [self._broken.pop(name) for name in list(self._broken)]:
                 self.abort(broken)
 
     def abort(self, queries: Iterable[Definition]) -> None:
-        """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
-        what was not reached, the broker ends after a while."""
+        """Abort the open transactions of these queries, none of which runs here. Raises nothing:
+        the broker aborts the rest after a while."""
         once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
         spark = self._services.current_spark()
         try:
@@ -78,8 +78,8 @@ class BrokenRuns:
 
 
 def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> None:
-    """Have nothing be left of the discarded checkpoints in a folder. ExternalError where Kafka
-    fails, or a file cannot be deleted: what is left then is found the next time."""
+    """Delete all that belongs to the discarded checkpoints in a folder. ExternalError if Kafka
+    fails or a file cannot be deleted: the next call continues."""
     gone = _readable(discarded(folder))
     ids = {found for found, _ in gone.values() if found is not None}
     if ids:
@@ -100,18 +100,19 @@ def _readable(gone: Iterable[Place]) -> dict[Place, tuple[str | None, RebuildNot
         try:
             found[each] = id_of(each), rebuild_note(each)
         except ExternalError as error:
-            _log.warning("the remains %s of a checkpoint stay for now: %s", each, error.message)
+            _log.warning(
+                "the remains %s of a checkpoint cannot be deleted now: %s", each, error.message
+            )
     return found
 
 
 def abort_transactions(
     checkpoints: Collection[str], client: KafkaClient, spark: SparkSession | None, seconds: float
 ) -> int:
-    """Abort what the runs on these checkpoints have left open, however they ended; none of them
-    may be running here. How many transactions that were; ExternalError where they are not over
-    after this number of seconds.
+    """Abort the open transactions of the runs on these checkpoints, none of which may be running
+    here. Returns their number; ExternalError if they are not over after this number of seconds.
 
-    Until then no reader of committed data sees what comes after them.
+    Until then consumers of committed data see nothing after them.
     """
     if spark is None or not checkpoints:
         return 0

@@ -1,6 +1,7 @@
-"""Health and lag of the queries: how far each has read, whether it sleeps, whether its mode fits.
+"""Health and lag of the queries: their positions, whether they sleep, whether their mode fits.
 
-Each look costs Spark's JVM a little of what live queries need; one at a sleeping query costs none.
+Each check costs Spark's JVM a little of what live queries need; checks of sleeping queries cost
+nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from streamsql.properties import PROCESSING_MODE, get_text
 LOOK_SECONDS = 0.1
 LIVE_LOOK_SECONDS = 1.0
 BEHIND_SECONDS = 5.0
-"""How long a live query must be far behind before it goes back to catching up."""
+"""How long a live query must have a large lag before it catches up again."""
 
 
 class HealthCheck:
-    """Looks at one query after the other. Every look may wait for the JVM."""
+    """Checks one query after the other. Every check may wait for the JVM."""
 
     def __init__(self, launcher: Launcher, watch: Watch) -> None:
         self._launcher = launcher
@@ -32,7 +33,7 @@ class HealthCheck:
         self._asked_at = float("-inf")
 
     def events(self, query: Query, now: float) -> Iterable[RunEvent]:
-        """What a look at the query shows."""
+        """The events that a check of the query finds."""
         health, active = query.health, query.active
         if query.busy or now < health.look_at:
             return
@@ -55,11 +56,11 @@ class HealthCheck:
             yield RestartDue(query.run)
 
     def _slept(self, query: Query, now: float) -> Health:
-        """With whether it sleeps now. What it read before that may not have been seen yet."""
+        """Whether it sleeps now. What it read before that may not have been reported yet."""
         health = query.health
         if now - self._asked_at >= (LIVE_LOOK_SECONDS if health.arrived else LOOK_SECONDS):
             self._pulse, self._asked_at = self._launcher.pulse(), now
-        # After a JVM crash it is still to be known who slept.
+        # Kept after a JVM crash.
         return (
             replace(health, asleep=query.id in self._pulse.asleep)
             if self._pulse.answers
@@ -100,13 +101,13 @@ class HealthCheck:
         )
 
     def _has_arrived(self, query_id: str, health: Health, moment: Moment) -> bool:
-        """Whether it has read and processed what there was, some of it since the moment."""
+        """Whether it has processed all records that existed, some of them since the moment."""
         processed = self._pulse.working.get(query_id, 0) < LOOK_SECONDS
         reached = self._pulse.reached(health.positions or {}, query_id)
         return processed and query_id in self._pulse.read and moment.progress(reached).lag == 0
 
     def _mode(self, query: Query, health: Health, now: float) -> tuple[Health, bool]:
-        """And whether a live query is to restart: to catch up, or in its other mode."""
+        """Whether a live query has to restart: to catch up, or in its other mode."""
         lag, switch = health.lag, health.switch
         if not isinstance(query.phase, Live) or lag is None:
             return health, False

@@ -1,4 +1,4 @@
-"""What the query manager needs of its surroundings: starts of runs, and what Kafka holds."""
+"""The interfaces of the query manager: starting runs, and the state of Kafka."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ class Launcher(Protocol):
     """Starts queries in Spark; every method may take a second, and raises StreamSQLError."""
 
     def prepare(self, query: Definition) -> Positions:
-        """The positions of the next run: those of its checkpoint, else where it begins."""
+        """The positions of the next run: those of its checkpoint, else its start positions."""
 
     def catch_up(self, query: Definition, lag: int) -> Run:
         """Start a run that reads the `lag` records of its topics in micro-batches, and ends."""
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
-        """Start a continuous run: the run, the mode that Spark allows, and why it is not the
-        one asked for."""
+        """Start a continuous run: the run, its mode, and why it is not the requested one."""
 
     def replays(self, query: Definition) -> bool:
         """Whether the next run has to begin with a micro-batch, however small the lag."""
@@ -40,8 +39,8 @@ class Launcher(Protocol):
         """Whether Spark's JVM, which has ended, was killed from outside."""
 
     def failed(self, query: Definition, *, exhausted: bool) -> None:
-        """A run of the query has ended by itself, or with its JVM; `exhausted`: it asked for more
-        memory than there is, and its next batches are to be smaller."""
+        """A run of the query has ended by itself, or with its JVM; `exhausted`: it ran out of
+        memory, and its next batches have to be smaller."""
 
     def forget(self, query_id: str) -> None:
         """The query was dropped or replaced: its memory limits no longer apply."""
@@ -50,7 +49,7 @@ class Launcher(Protocol):
         """The query's run has ended: its task slots are free."""
 
     def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
-        """How many records of each topic of the query lie between positions and its end."""
+        """The lag of each topic of the query from these positions."""
 
     def sweep(self) -> None:
         """Delete the remains of discarded checkpoints, as far as that is possible now; raises
@@ -58,15 +57,15 @@ class Launcher(Protocol):
 
 
 class Watch(Protocol):
-    """What is known of Kafka: see KafkaWatch."""
+    """The state of Kafka: see KafkaWatch."""
 
     @property
     def outage(self) -> str | None:
-        """What is wrong with Kafka just now, in words; None if it answers."""
+        """The present problem with Kafka, as text; None if it answers."""
 
     def look_soon(self) -> None:
-        """The ends of just now are wanted."""
+        """Request a new reading of the ends soon."""
 
     @property
     def moment(self) -> Moment:
-        """Where topics ended and queries were when both were last looked at."""
+        """The positions of topics and queries at the last reading."""

@@ -1,7 +1,7 @@
 """Starts queries in Spark for the query manager and for push queries.
 
-Knows offsets, settings and task slots; what a plan means is the lowering's business. Spark is
-imported where it is first needed: an engine answers before Spark is up.
+It handles offsets, settings and task slots; the lowering handles plans. Spark is imported on first
+use: an engine answers before Spark is up.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SparkLauncher:
         self._services = services
         self._data = data
         self._master = master_of(master, sizes.task_slots)
-        # Executors of a cluster know nothing of it.
+        # Executors of a cluster do not report it.
         self._lease = lease(service_id) if service_id and is_local(self._master) else {}
         self.capacity = Capacity(sizes, self.slots, elsewhere=not is_local(self._master))
         self._sweeping = threading.Lock()
@@ -103,7 +103,7 @@ class SparkLauncher:
     # -- offsets ---------------------------------------------------------------------------------
 
     def prepare(self, query: Definition) -> Positions:
-        """Prepare a query's checkpoint for its next run; the positions at which that begins."""
+        """Prepare a query's checkpoint for its next run; returns the start positions."""
         self.settle(query)
         folder = self._data.checkpoints / query.id
         take_over(folder, query.generation, query.sql)
@@ -113,32 +113,33 @@ class SparkLauncher:
         return self.positions(query)
 
     def positions(self, query: Definition) -> Positions:
-        """The positions of the next run: those of the checkpoint, else where the query begins."""
+        """The positions of the next run: those of the checkpoint, else the query's start
+        positions."""
         folder, client = self._data.checkpoints / query.id, self._services.kafka.get()
         return committed(folder) or first_positions(query.topics, query.starting_offsets, client)
 
     def lag(self, query: Definition, positions: Positions) -> int:
-        """How many records lie between the positions and the ends of the query's topics, now."""
+        """The current lag of the query at these positions."""
         return sum(self.lags(query, positions).values())
 
     def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
-        """The same of each topic."""
+        """The lag of each topic."""
         ends = self._services.kafka.get().end_offsets
         return {topic: distance(positions, {topic: ends(topic)}) for topic in query.topics}
 
     def behind(self, query: Definition) -> int:
-        """The lag at which a real-time query is to catch up again."""
+        """The lag at which a real-time query has to catch up again."""
         if not is_local(self._master):
-            # How far a query is within its batch is known in the JVMs of its tasks only.
+            # Only the JVMs of a query's tasks know its position within a batch.
             return sys.maxsize
         return get_int(query.properties, CATCH_UP_LAG)
 
     def pulse(self) -> Pulse:
-        """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
+        """The queries that run and sleep, and their positions; empty without a JVM."""
         return pulse_of(self._services.current_spark())
 
     def live_positions(self, query: Definition, known: Positions, *, real_time: bool) -> Positions:
-        """How far a query has come by now; `known` is how far it had before."""
+        """The current position of a query; `known` is an earlier one."""
         return self.pulse().reached(known, query.id, real_time=real_time)
 
     def starting_offsets(
@@ -147,9 +148,10 @@ class SparkLauncher:
         starts: Mapping[str, StartPosition],
         properties: Mapping[str, str],
     ) -> Offsets | None:
-        """Where a new query is to begin, made explicit where that is not the topics' beginning.
+        """The start positions of a new query, explicit unless it starts at the beginning of its
+        topics.
 
-        `starts` are what the query itself says; ConfigError for an offset that is not there.
+        `starts` are those of the query's text; ConfigError for an offset that does not exist.
         """
         latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
         default = Start.LATEST if latest else Start.BEGINNING
@@ -158,7 +160,7 @@ class SparkLauncher:
     # -- runs ------------------------------------------------------------------------------------
 
     def catch_up(self, query: Definition, lag: int) -> Run:
-        """A run that processes all there is, about `lag` records, and ends."""
+        """A run that processes the existing records, about `lag`, and ends."""
         from streamsql.executor.lowering.time_steps import read_in_steps
         from streamsql.executor.queries.start import Trigger, start
 
@@ -171,7 +173,7 @@ class SparkLauncher:
                 begin = self.positions(query)
                 read_in_steps(query.plan, query.id, context, begin, self._services.kafka.get())
         else:
-            # It needs no limit, which real time rejects: the same frame can continue with that.
+            # It needs no limit, which real time rejects: the same frame is used for the live run.
             spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
             self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
@@ -186,28 +188,28 @@ class SparkLauncher:
         return exists(self._data.checkpoints / query.id / "metadata")
 
     def make_ready(self, query: Definition, built: Place | None = None) -> None:
-        """Lower what a running query is to become, on its checkpoint or on one `built` for it: it
-        then pauses only briefly. Raises nothing: a failure comes again when the query starts."""
+        """Lower the next definition of a running query, on its checkpoint or on one `built` for it,
+        to shorten the pause. Raises nothing: a failure recurs when the query starts."""
         folder = built or self._data.checkpoints / query.id
         mode = query.plan.mode.mode
         with suppress(StreamSQLError):
-            # What its first batch keeps decides how it is lowered.
+            # The state of its first batch decides how it is lowered.
             if not has_commits(folder) or self._services.current_spark() is None:
                 return
             self._lowered.keep(query.id, query, mode, self._lower(query, mode, on=folder))
 
     def _kept(self, query: Definition, mode: Mode) -> StreamingQuerySpec | None:
-        """What the query was lowered to beforehand, if Spark is still the same."""
+        """The query as lowered in advance, if Spark is still the same."""
         spec = self._lowered.take(query.id, query, mode)
         if spec is None or spec.frame.sparkSession is not self._services.spark.get().start():
             return None
         return self._settled(query, spec)
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
-        """A continuous run; its mode, and why that is not the one asked for."""
+        """A continuous run; its mode, and why that is not the requested one."""
         from streamsql.executor.queries.start import Trigger, start
 
-        # What comes in an interval is one batch, without a limit, as in real time.
+        # File sinks use one unlimited batch per interval, as in real time.
         unlimited = Mode.REAL_TIME if query.by_interval else mode
         spec, reason = self._kept(query, unlimited) or self.spec(query, unlimited), None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
@@ -270,12 +272,12 @@ class SparkLauncher:
     def run_of(
         self, query: StreamingQuery, spec: StreamingQuerySpec, jvm: Jvm | None = None
     ) -> Run:
-        """The run of a query that has started; with `jvm` one that can finish."""
+        """The run of a started query; with `jvm` one that can finish."""
         session = spec.frame.sparkSession
         return SparkRun(query, lambda: self._services.lives(session), jvm, spec.checkpoint)
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
-        """The answer of Spark's batch engine over what is in the topics now."""
+        """The answer of Spark's batch engine over the topics' present records."""
         from streamsql.executor.lowering.batch import Batch, batch_rows
 
         found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
@@ -285,11 +287,11 @@ class SparkLauncher:
         return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
 
     def warm_up(self, plan: QueryPlan, key: str, value: str, wanted: Callable[[], bool]) -> None:
-        """Run a query over made-up records for as long as it is wanted: see warm_up.py."""
+        """Run a query over generated records while it is useful: see warm_up.py."""
         from streamsql.executor.queries.warm_up import Sample, warm_up
 
         if plan.query_id is None:
-            raise InternalError("the query that warms the JVM up needs an id")
+            raise InternalError("the warm-up query needs an id")
         context = self.context({}, None, Mode.REAL_TIME)
         try:
             warm_up(Sample(plan, key, value), context, wanted)
@@ -298,7 +300,8 @@ class SparkLauncher:
             self.counters.forget(plan.query_id)
 
     def stopped(self, query_id: str) -> None:
-        """A query has stopped: its task slots are free again, what it had read counts no more."""
+        """A query has stopped: release its task slots, and discard its position within the
+        batch."""
         self.capacity.release(query_id)
         if query_id.startswith(PUSH_TOPIC_PREFIX):
             self.counters.forget(query_id)
@@ -309,8 +312,8 @@ class SparkLauncher:
         self.capacity.forget(query_id)
 
     def failed(self, query: Definition, *, exhausted: bool) -> None:
-        """A run of the query has ended by itself, or with its JVM; `exhausted`: it asked for more
-        memory than there is."""
+        """A run of the query has ended by itself, or with its JVM; `exhausted`: it ran out of
+        memory."""
         self.broken.add(query)
         if not exhausted:
             return
@@ -319,16 +322,19 @@ class SparkLauncher:
             forget_uncommitted(self._data.checkpoints / query.id)
 
     def sweep(self) -> None:
-        """Delete what discarded checkpoints have left, as far as that is possible now."""
+        """Delete the remains of discarded checkpoints, as far as possible now."""
         with self._sweeping:
             try:
                 client = self._services.kafka.get()
                 sweep(self._data.checkpoints, client, self._services.current_spark())
             except StreamSQLError as error:
-                _log.warning("what dropped queries have left stays for now: %s", error.message)
+                _log.warning(
+                    "the remains of dropped queries cannot be deleted now: %s", error.message
+                )
 
     def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> StreamingQuerySpec:
-        """The query lowered, on its checkpoint, which says so; `muted`: it is not to write."""
+        """The lowered query, with its layout recorded in the checkpoint; `muted`: without
+        output."""
         return self._settled(query, self._lower(query, mode, muted))
 
     def _settled(self, query: Definition, spec: StreamingQuerySpec) -> StreamingQuerySpec:
@@ -350,7 +356,7 @@ class SparkLauncher:
             self.context(query.properties, query.starting_offsets, mode, query.id),
             checkpoint_folder=self._data.checkpoints,
             lease=self._lease,
-            # Else its first batch begins at once, so that what the first record needs is there.
+            # Otherwise its first batch begins at once, to prepare for the first record.
             sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
             rests=get_text(query.properties, BATCH_INTERVAL) is None and not query.by_interval,
             muted=muted,
@@ -367,7 +373,7 @@ class SparkLauncher:
         mode: Mode,
         query_id: str | None = None,
     ) -> LoweringContext:
-        """Where a query is lowered that was made under these properties."""
+        """The context for lowering a query with these properties."""
         from streamsql.executor.frames.context import LoweringContext
 
         client = self._services.kafka.get()
@@ -389,12 +395,12 @@ class SparkLauncher:
         )
 
     def slots(self) -> int:
-        """How many tasks can run at a time: in executors elsewhere, in those that live now."""
+        """The number of task slots: with external executors, those of the live ones."""
         known = task_slots(self._master) if is_local(self._master) else None
         return known or self._services.live_slots()
 
     def has_room(self, query: Definition) -> bool:
-        """Whether the query would find the task slots that it needs in real time."""
+        """Whether the task slots that the query needs in real time are free."""
         return self.capacity.has_room(query.id)
 
     def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:

@@ -42,9 +42,9 @@ STOP_LOOK_SECONDS = 1.0
 ASK_EVERY = 30
 """The number of looks between two requests to Spark, each of which may take its timeout."""
 STEADY_SECONDS = 30.0
-"""A live run that lasts so long clears the failures before it."""
+"""A live run of this length clears the failures before it."""
 MANY = 10_000
-"""Records: how long fewer take says nothing of how fast many are read."""
+"""Records: the rate of a shorter catch-up is not representative."""
 
 
 def added(definition: Definition, *, restored: bool, standby: bool) -> Query:
@@ -67,7 +67,7 @@ def step(query: Query, event: Event, now: float) -> Change:
 
 
 def _wants(query: Query, **goal: Any) -> Change:
-    """With another goal, and on the way there."""
+    """With another goal, on the way to it."""
     return _steer(replace(query, goal=replace(query.goal, **goal)))
 
 
@@ -85,13 +85,13 @@ def _steer(query: Query) -> Change:
 
 
 def _stop(query: Query, was: CatchingUp | Live) -> Change:
-    # On standby no batch is finished: the new leader may be in it already.
+    # On a follower no batch is finished: the new leader may be in it already.
     finishes = not (query.goal.removed or query.goal.standby)
     return replace(query, phase=Stopping(was)), (Stop(was.run, finishes=finishes),)
 
 
 def _rest(query: Query) -> Change:
-    """Without a run: what the goal and the failures say."""
+    """At rest: the goal and the failures decide the phase."""
     goal = query.goal
     if goal.removed:
         keeps = goal.keep_checkpoint or goal.suspended

@@ -1,9 +1,9 @@
-"""The query manager: runs the persistent queries, each in the mode that fits how far it is.
+"""The query manager: runs the persistent queries, each in the mode that fits its lag.
 
 It is the mailbox of the queries. Every event, from a statement, a worker or the clock, goes through
 `_post`, which under one lock takes the query to its next state (see lifecycle.py) and hands the
 effects to the workers. Nothing waits for Spark or Kafka under that lock. One thread keeps the clock
-and decides which queries may start; another looks at the queries' health.
+and decides which queries may start; another checks the queries' health.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class QueryManager:
     def __init__(
         self, launcher: Launcher, watch: Watch, checkpoints: Place, *, by_itself: bool = True
     ) -> None:
-        """`by_itself` False: queries run only when `drain` tells them to."""
+        """`by_itself` False: queries run only during `drain`."""
         self._launcher = launcher
         self._watch = watch
         self._checkpoints = checkpoints
@@ -81,7 +81,7 @@ class QueryManager:
     # -- from outside ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to run queries; before that, they can be added already."""
+        """Begin to run queries; they can be added before."""
         for thread in self._threads:
             thread.start()
 
@@ -92,7 +92,7 @@ class QueryManager:
             self._post_all(self._queries, events.LeadershipChanged(leads))
 
     def known(self) -> dict[str, KnownQuery]:
-        """What the queries are, as the statement log would have it."""
+        """The queries, as the statement log records them."""
         return {q.id: KnownQuery(q.meant, q.goal.paused, q.read_rate) for q in self._all()}
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
@@ -101,7 +101,8 @@ class QueryManager:
         checkpoint.discard_others(self._checkpoints, generations, spare)
 
     def add(self, definition: Definition) -> None:
-        """Take over a new query, started in the background; ExternalError while another runs."""
+        """Add a new query, started in the background; ExternalError while another one of its id
+        runs."""
         with self._changed:
             if definition.id in self._queries:
                 raise stuck(definition.id)
@@ -146,7 +147,8 @@ class QueryManager:
         return self._find(query_id).finished
 
     def resume(self, query_id: str, *, accepts: Collection[str] = ()) -> None:
-        """Let a paused or failed query continue at once, over what these properties are about."""
+        """Resume a paused or failed query at once, with the data loss that these properties
+        accept."""
         self._ask([query_id], events.ResumeRequested(tuple(accepts)), waits=False)
 
     def infos(self) -> list[QueryInfo]:
@@ -154,7 +156,7 @@ class QueryManager:
         return [query.info(self._watch.outage) for query in self._all()]
 
     def definition(self, query_id: str) -> Definition:
-        """What a query is; BindError for an unknown id."""
+        """The definition of a query; BindError for an unknown id."""
         return self._find(query_id).meant
 
     def topics(self) -> list[str]:
@@ -162,7 +164,7 @@ class QueryManager:
         return [topic for query in self._all() for topic in query.definition.topics]
 
     def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
-        """Have queries process all that their topics hold now; returns when they have.
+        """Make queries process all that their topics hold now; returns when they have.
         ExternalError with the error of a query that failed for good."""
         self._ask(query_ids, events.DrainRequested(), waits=False)
         for query_id in query_ids:
@@ -176,11 +178,11 @@ class QueryManager:
                     tick()
 
     def position(self, query_id: str) -> Positions | None:
-        """How far a query has come, as far as that is known."""
+        """The position of a query, as far as it is known."""
         return self._find(query_id).health.positions
 
     def progress(self, query_id: str) -> Progress | None:
-        """How far a query was at one moment; None while that is not known."""
+        """The position of a query at one moment; None while it is unknown."""
         return self._find(query_id).health.progress
 
     def live_since(self, query_id: str) -> float:
@@ -250,7 +252,8 @@ class QueryManager:
             _log.warning("query failed: %s", after.failures.error, extra={"query_id": query_id})
 
     def _execute(self, query: Query, effect: Effect) -> None:
-        """Hand an effect to the workers; what frees something goes before what takes it."""
+        """Hand an effect to the workers; effects that free resources come before those that take
+        them."""
         if isinstance(effect, Forget):
             self._launcher.forget(query.id)
             return
@@ -325,7 +328,7 @@ class QueryManager:
 
     def _discard(self, query: Query) -> None:
         if self._standby:
-            return  # The checkpoint is the leader's by now.
+            return  # The leader owns the checkpoint by now.
         folder = self._checkpoints / query.id
         with suppress(ExternalError):  # The next start tries again.
             if query.definition.plan.guarantee is not Guarantee.EXACTLY_ONCE:

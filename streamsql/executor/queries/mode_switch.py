@@ -1,8 +1,8 @@
-"""When a query leaves real time for micro-batches, which do less work for a record, and returns.
+"""Moves a query from real time to micro-batches, which do less work per record, and back.
 
-A switch costs a start of the query, about a second without results. So a query leaves after half a
-minute of falling behind, and returns after half a minute with a small lag. Where real time did not
-last the next return comes later.
+A switch costs a start of the query, about a second without results. So a query leaves real time
+after half a minute of falling behind, and returns after half a minute with a small lag. If real
+time did not last, the next return comes later.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ LARGE_LAG_SECONDS, LEAVES_SECONDS = 5.0, 30.0
 """A query falls behind while more records wait than it processes in LARGE_LAG_SECONDS, and their
 number does not go down."""
 LEAST_RATE = 10.0
-"""Records a second. A query that processes fewer may wait for something else than a processor."""
+"""Records per second. A slower query may wait for something else than a processor."""
 SMALL_LAG_SECONDS, RETURNS_SECONDS = 2.5, 30.0
 """In micro-batches the lag includes what comes in the interval between two batches."""
 LASTED_SECONDS, MOST_RETURNS_SECONDS = 300.0, 480.0
 """After a stay in real time of less than LASTED_SECONDS the next return takes twice as long."""
 REASON = (
-    "it fell behind in real time; it returns once its lag has been small for half a minute or more"
+    "it fell behind in real time; it returns once its lag has been small for at least half a minute"
 )
 
 
 @dataclass(frozen=True)
 class ModeSwitch:
-    """One query's; times are those of `time.monotonic()`, rates are in records a second."""
+    """The mode switch of one query; times are those of `time.monotonic()`, rates are in records per
+    second."""
 
     fell_behind: bool = False
     """Whether its next live run is in micro-batches."""
@@ -36,11 +37,11 @@ class ModeSwitch:
     _returns_after: float = RETURNS_SECONDS
 
     def begun(self) -> ModeSwitch:
-        """As a run begins: the lag before says nothing of it."""
+        """A run begins: earlier lags do not apply to it."""
         return replace(self, _large=None, _small_since=None)
 
     def after(self, lag: int, rate: float, now: float) -> ModeSwitch:
-        """After a look, about once a second; a query changes its mode where `fell_behind` does."""
+        """After a check, about once a second; a query changes its mode when `fell_behind` does."""
         return (self._in_batches if self.fell_behind else self._in_real_time)(lag, rate, now)
 
     def _in_real_time(self, lag: int, rate: float, now: float) -> ModeSwitch:

@@ -1,4 +1,4 @@
-"""What a query reads, from where to where, and what a batch dies of."""
+"""The offset ranges that a batch reads, and its errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streamsql.nodes import StartPosition
 from streamsql.results import Row
 
 OffsetRanges = dict[str, dict[int, tuple[int, int]]]
-"""Of topics and partitions, the first offset and the one behind the last record."""
+"""By topic and partition: the first offset and the exclusive end."""
 
 
 def offset_ranges(
     topics: Iterable[str], starts: Mapping[str, StartPosition], client: KafkaClient
 ) -> OffsetRanges:
-    """All there is in the topics now, from where the query says that reading begins."""
+    """All present records of the topics, from the query's start positions."""
     found = {}
     for topic in topics:
         start = starts.get(topic)
@@ -30,14 +30,14 @@ def offset_ranges(
 
 
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows; ExternalError where Spark fails on the way."""
+    """The rows; ExternalError if Spark fails meanwhile."""
     with told_as("the query"):
         yield from rows
 
 
 @contextmanager
 def told_as(what: str) -> Iterator[None]:
-    """ExternalError where Spark fails on the way: that `what` has."""
+    """Turns a failure of Spark into an ExternalError that names `what`."""
     from streamsql.executor.spark.failures import SPARK_FAILURES
 
     try:

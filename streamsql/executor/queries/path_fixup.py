@@ -1,7 +1,7 @@
-"""Checkpoints that lie elsewhere than where Spark has written them.
+"""Repairs checkpoints that were moved.
 
-Spark notes for each state store where its schemas are, by their whole paths: a data folder that was
-moved, or came back from a backup in another place, would be looked for where it was.
+Spark records the absolute paths of each state store's schemas: after a data folder was moved or
+restored elsewhere, it would look in the old place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PATHS = "stateSchemaFilePaths"
 
 
 def relocate(checkpoint: Place) -> None:
-    """Have the notes of a checkpoint point into it. ExternalError where one cannot be read or
+    """Make the recorded paths of a checkpoint point into it. ExternalError if one cannot be read or
     written."""
     for operator in entries(checkpoint / "state"):
         for note in entries(operator / "_metadata" / "v2"):
@@ -38,7 +38,7 @@ def _relocate(note: Place, operator: Place) -> None:
             if moved != paths:
                 store[_PATHS], changed = moved, True
     except (ValueError, KeyError, TypeError, AttributeError):
-        # Not of the form that is known: Spark says what is wrong with it.
+        # An unknown form: Spark reports what is wrong with it.
         return
     if not changed:
         return
@@ -49,7 +49,7 @@ def _relocate(note: Place, operator: Place) -> None:
 
 
 def _moved(path: str, operator: Place) -> str:
-    """The same file of the state operator, where that is now."""
+    """The current path of the state operator's file."""
     scheme, colon, where = path.partition(":")
     head, found, inside = where.rpartition(f"/{operator.parent.name}/{operator.name}/")
     now = str(operator).removeprefix(f"{scheme}:")
@@ -59,5 +59,5 @@ def _moved(path: str, operator: Place) -> str:
 
 
 def _above(operator: str) -> str:
-    """The checkpoint that a state operator is of."""
+    """The checkpoint of a state operator."""
     return operator.rsplit("/", 2)[0]

@@ -18,11 +18,11 @@ class Failed:
 
 
 class Held:
-    """At rest until RESUME: it has exhausted the memory, or ended the JVM, again and again."""
+    """At rest until RESUME: it has repeatedly run out of memory, or crashed the JVM."""
 
 
 class Paused:
-    """At rest until RESUME, as PAUSE asked."""
+    """At rest until RESUME, after PAUSE."""
 
 
 class Suspended:

@@ -34,7 +34,7 @@ from streamsql.status import QueryInfo, QueryState
 _ONE_DAY_MS = 24 * 60 * 60 * 1000
 
 TRANSIENT, SCALABLE = "transient", "SCALABLE_PUSH_QUERY"
-"""What the ids of push queries begin with."""
+"""The prefixes of push queries' ids."""
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
@@ -53,20 +53,19 @@ class PushQueries:
         self._data = data
         self._numbers = itertools.count(1)
         self._running: dict[str, PushQuery] = {}
-        # Reentrant: the garbage collector closes rows that no client reads any longer, in any
-        # thread and at any moment, also in one that holds the lock.
+        # Reentrant: the garbage collector closes abandoned rows in any thread, including one that
+        # holds the lock.
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._tidied = threading.Event()
 
     @cached_property
     def _prefix(self) -> str:
-        """Names the topics of this engine among those of all that share a Kafka."""
+        """The prefix of this engine's topics, since other engines may share the Kafka."""
         return f"{PUSH_TOPIC_PREFIX}{self._data.instance}_"
 
     def topic_for(self, purpose: str) -> str:
-        """A new name for a topic of this engine's: if a crash leaves it, the next start deletes
-        it."""
+        """A new name for a topic of this engine: the next start deletes leftovers of a crash."""
         return f"{self._prefix}{purpose}_{next(self._numbers)}"
 
     def start(
@@ -83,7 +82,7 @@ class PushQueries:
         topic = f"{self._prefix}{number}"
         client = self._services.kafka.get()
         self._services.spark.get()
-        # A topic of the same name may be left from a crash: it must be gone before ours is made.
+        # A topic of the same name may be left from a crash: it has to be deleted first.
         self._tidied.wait(TIDY_SECONDS)
         client.create_topic(topic, 1, -1, {"retention.ms": str(_ONE_DAY_MS)}, exists_ok=True)
         query = PushQuery(query_id, sql, plan, topic, client, self._ended)
@@ -109,13 +108,13 @@ class PushQueries:
         return stream
 
     def _ended(self, query: PushQuery) -> None:
-        """Stop the query in Spark and remove what it leaves; may take some seconds."""
+        """Stop the query in Spark and delete its topic; may take some seconds."""
         with self._lock:
             self._running.pop(query.id, None)
         threading.Thread(target=self._clean, args=(query,), name="push end", daemon=True).start()
 
     def _clean(self, query: PushQuery) -> None:
-        # A query that still writes would make its topic again.
+        # A query that still writes would create its topic again.
         while query.run is not None and not query.run.stop():
             if self._closing.wait(RETRY_SECONDS):
                 query.cleaned.set()
@@ -127,31 +126,31 @@ class PushQueries:
                 checkpoint.remove(self._data.own_checkpoints / query.topic)
                 break
             except StreamSQLError:
-                # Kafka is lost for now. What is left at the engine's end the next one removes.
+                # Kafka is unavailable. The next engine removes what is left.
                 if self._closing.wait(RETRY_SECONDS):
                     break
         query.cleaned.set()
 
     def infos(self) -> list[QueryInfo]:
-        """The push queries that run just now."""
+        """The running push queries."""
         with self._lock:
             running = list(self._running.values())
         return [query.info() for query in running]
 
     def topics(self) -> dict[str, str]:
-        """By the topics of those that run just now, their ids."""
+        """The ids of running push queries by topic."""
         with self._lock:
             return {query.topic: query.id for query in self._running.values()}
 
     def plan(self, query_id: str) -> QueryPlan | None:
-        """The plan of a push query that runs just now."""
+        """The plan of a running push query."""
         with self._lock:
             query = self._running.get(query_id)
         return query.plan if query else None
 
     def cancel(self, query_id: str) -> str | None:
-        """End a push query by its id, in whatever case it is written, and tell the id as it is;
-        None where there is no such query."""
+        """End a push query by its id, case-insensitively; returns the exact id, or None if there is
+        no such query."""
         with self._lock:
             running = list(self._running.values())
         for query in running:
@@ -161,7 +160,7 @@ class PushQueries:
         return None
 
     def remove_leftovers(self) -> None:
-        """Delete what this engine left behind when it crashed."""
+        """Delete leftovers of a crash of this engine."""
         client = self._services.kafka.get()
         try:
             for topic in client.topics():
@@ -215,13 +214,13 @@ class PushQuery:
     def cancel(self) -> None:
         """End it from any thread: its rows end within a moment."""
         self._cancelled.set()
-        # Where no client reads the rows, no caller would notice their end.
+        # Without a reader of the rows, their end would go unnoticed.
         late = threading.Timer(LATE_SECONDS if self._begun else 0.0, self.finish)
         late.daemon = True
         late.start()
 
     def finish(self) -> None:
-        """Free what it holds; may be called again."""
+        """Free its resources; idempotent."""
         with self._lock:
             if self._finished:
                 return
@@ -273,7 +272,7 @@ class PushQuery:
         return True
 
     def info(self) -> QueryInfo:
-        """What SHOW QUERIES says of it."""
+        """The query in SHOW QUERIES."""
         mode = self.plan.mode
         final = " (EMIT FINAL)" if self.plan.emit is Emit.FINAL else ""
         return QueryInfo(
@@ -294,8 +293,8 @@ def _filters_table(node: Operator) -> bool:
 
 
 def _prefix(plan: QueryPlan, properties: Mapping[str, str]) -> str:
-    """What an id begins with: it tells the query that does no more than follow what a persistent
-    one writes from now on."""
+    """The prefix of an id: it distinguishes queries that only follow the new results of a
+    persistent query."""
     node = plan.root
     while isinstance(node, Limit | Project | Filter):
         node = node.input

@@ -34,23 +34,23 @@ NEAR = 5_000
 """Records: a query with less lag than this goes live without catching up first."""
 MAX_ROUNDS = 5
 """The number of catch-ups after which a query goes live though it is not near the end."""
-CATCHING_UP = "it is catching up with what its topics hold"
-STOPPING = "Spark was asked to stop it, and it has not ended yet"
+CATCHING_UP = "it is catching up with its topics"
+STOPPING = "it is still stopping"
 _RATE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked of a query."""
+    """The requested state of a query."""
 
     paused: bool = False
     removed: bool = False
     keep_checkpoint: bool = False
-    """What becomes of the checkpoint of a removed query."""
+    """Whether the checkpoint of a removed query is kept."""
     successor: Definition | None = None
-    """What it becomes once its run has ended: CREATE OR REPLACE."""
+    """Its next definition, once its run has ended: CREATE OR REPLACE."""
     drain: bool = False
-    """To process, once, all that its topics hold."""
+    """Process once all that its topics hold."""
     standby: bool = False
     """Another server of the service runs it."""
     closing: bool = False
@@ -68,7 +68,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Use:
-    """How much a query has to do, which decides who gets task slots."""
+    """The load of a query, which decides who gets task slots."""
 
     rate: float = 0.0
     """Recent records per second."""
@@ -81,7 +81,7 @@ class Use:
         return 0.0 if self.asleep_since is None else now - self.asleep_since
 
     def saw(self, positions: Positions | None, asleep: bool, now: float) -> Use:
-        """After a look at how far it has read, and whether it sleeps."""
+        """With the result of a check: its position, and whether it sleeps."""
         since, rate = self.asleep_since if asleep else None, self.rate
         if asleep and since is None:
             since, rate = now, 0.0
@@ -96,16 +96,16 @@ class Use:
 
 @dataclass(frozen=True)
 class Health:
-    """How far a query has read, as of the last look: see health.py."""
+    """The position of a query, as of the last check: see health.py."""
 
     positions: Positions | None = None
     lag: int | None = None
     progress: Progress | None = None
-    """The moment that `positions` and `lag` are of; None before the first of the present run."""
+    """The moment of `positions` and `lag`; None before the first of the present run."""
     asleep: bool = False
-    """Whether it waits for its topics to get records, and costs nothing meanwhile."""
+    """Whether it waits for its topics to get records, without cost."""
     arrived: bool = False
-    """Whether its live run has once processed all there was; until then it catches up."""
+    """Whether its live run has once processed all records; until then it catches up."""
     behind_since: float | None = None
     use: Use = field(default_factory=Use)
     switch: ModeSwitch = field(default_factory=ModeSwitch)
@@ -140,18 +140,18 @@ class Query:
     failures: Failures = Failures()
     health: Health = field(default_factory=Health)
     accepting: Definition | None = None
-    """Its definition as RESUME with data loss has it; in force until the engine ends."""
+    """Its definition while data loss is accepted (RESUME); in force until the engine ends."""
     finished: bool = False
     """Whether its last run has committed all that it had written, so that no batch is torn."""
     restored: bool = False
-    """Whether it ran before this engine, and may wait for a record before it runs in Spark."""
+    """Whether it is older than this engine, and may wait for a record before it runs in Spark."""
     mode: Mode | None = None
     """The mode of its last live run, where that is not the planned one."""
     mode_reason: str | None = None
     yields: str | None = None
     """Why its next live run leaves its task slots to other queries."""
     rounds: int = 0
-    """How often in a row it has caught up without being near the end afterwards."""
+    """The number of consecutive catch-ups that did not get near the end."""
     read_rate: float | None = None
     """Records per second of its last long catch-up."""
 
@@ -162,7 +162,7 @@ class Query:
 
     @property
     def active(self) -> Deferred | CatchingUp | Live | None:
-        """What runs of it, also while that is stopped or started in Spark."""
+        """The definition of its run, also while that is being started or stopped."""
         match self.phase:
             case Deferred() | CatchingUp() | Live():
                 return self.phase
@@ -188,7 +188,7 @@ class Query:
 
     @property
     def meant(self) -> Definition:
-        """What it is, or is about to be."""
+        """Its present or next definition."""
         return self.goal.successor or self.definition
 
     @property
@@ -222,12 +222,12 @@ class Query:
         return self.yields or (mode_switch.REASON if self.health.switch.fell_behind else None)
 
     def accept(self, names: Iterable[str]) -> Query:
-        """Continue over the data loss that these properties are about."""
+        """Tolerate the data loss that these properties accept."""
         properties = {**self.to_run.properties, **dict.fromkeys(names, "continue")}
         return replace(self, accepting=replace(self.definition, properties=properties))
 
     def succeeded(self) -> Query:
-        """As its successor."""
+        """With its successor's definition."""
         assert self.goal.successor is not None
         return replace(
             self,
@@ -242,8 +242,8 @@ class Query:
         )
 
     def catches_up_first(self, lags: Mapping[str, int], interrupted: bool) -> bool:
-        """Whether its next run reads to the present ends: its topics' `lags` are large, or a run
-        that was `interrupted` may have written a part."""
+        """Whether its next run reads to the present ends: its topics' `lags` are large, or an
+        `interrupted` run may have written a part."""
         if self.goal.drain:
             return True
         definition = self.definition
@@ -252,12 +252,12 @@ class Query:
             return False
         first = self.rounds == 0
         waiting = sum(1 for lag in lags.values() if lag)
-        # Nothing is merged where all records that wait are of one topic, and no batch is torn.
+        # Nothing is merged if all waiting records are of one topic, and no batch is torn.
         merges = first and definition.merges and not (self.finished and waiting <= 1)
         return (first and interrupted) or sum(lags.values()) > (0 if merges else NEAR)
 
     def defers(self, lag: int) -> bool:
-        """Whether it runs without Spark until there is time, or a record comes."""
+        """Whether it stays out of Spark until there is time, or a record arrives."""
         reacts = self.restored and self.definition.only_reacts
         return reacts and lag == 0 and not self.goal.drain
 

@@ -1,8 +1,8 @@
-"""Which queries hold Spark's task slots, where there are too few for all in real time.
+"""Shares Spark's task slots, if there are too few for all queries in real time.
 
-A query that would run in real time but found no slots, and gets records, is given the free ones,
-the busiest query first; where none are free, those of the query that has slept the longest. That
-one continues in micro-batches, asleep as before, until it is busy itself.
+A query that waits for slots and gets records is given free ones, the busiest query first; if none
+are free, those of the query that has slept the longest. That one continues in micro-batches, asleep
+as before, until it gets busy itself.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from streamsql.planner.plans.query_plan import Mode
 from streamsql.properties import PROCESSING_MODE, get_text
 
 SHARE_SECONDS = 5.0
-"""How often slots are shared out: each time a query pauses for a second."""
+"""How often slots are shared out: each move pauses a query for a second."""
 SLEEPS_SECONDS = 60.0
-"""A query without records for so long can give its slots away."""
+"""A query without records for this time can give its slots away."""
 LEAST_RATE = 1.0
-"""Records per second; micro-batches serve a query that gets fewer as well."""
-YIELDED = "it got no records, and others needed its task slots"
+"""Records per second; a query that gets fewer does as well in micro-batches."""
+YIELDED = "it was idle; its task slots were given to busier queries"
 
 
 def to_move(
     queries: Iterable[Query], has_room: Callable[[Query], bool], now: float
 ) -> Query | None:
-    """The one query to restart in its other mode; None where no slots are wanted."""
+    """The query to restart in its other mode; None if no slots are needed."""
     live = [query for query in queries if isinstance(query.phase, Live)]
     waiting = [q for q in live if _waits_for_slots(q) and q.health.use.rate >= LEAST_RATE]
     if not waiting:

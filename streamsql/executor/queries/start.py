@@ -1,6 +1,6 @@
 """Starts a lowered query in one of its modes, always on the same checkpoint.
 
-A query catches up in micro-batches and continues in real time; the caller decides when to move.
+A query catches up in micro-batches and continues in real time; the caller decides when to switch.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Trigger(Enum):
 _starting = threading.Lock()
 _MOST_SPREAD = 0.5
 _LEAST_INTERVAL_MS = 5_000
-"""Of Spark's."""
+"""Spark's minimum."""
 MANY = 10
-"""Where more run, what plans them is compiled already, and their records are sent together."""
+"""Beyond this number, planning is compiled already, and records are sent together."""
 _LINGER_MS = 5
 _GOLDEN = 0.618034
-"""Its multiples lie apart from each other, modulo 1, however many there are."""
+"""Its multiples are far apart from each other, modulo 1, for any number of them."""
 
 
 def start(
@@ -58,8 +58,8 @@ def start(
     properties: Mapping[str, str] = MappingProxyType({}),
     company: int = 0,
 ) -> StreamingQuery:
-    """The running query; `properties` are those it was created with, `company` is how many others
-    run in real time. ExternalError where Spark does not start it."""
+    """The running query; `properties` are those it was created with, `company` is the number of
+    other real-time queries. ExternalError if Spark does not start it."""
     settings = {
         **producer_settings(
             spec.bootstrap_servers, "realtime" if trigger is Trigger.REAL_TIME else "catchup"
@@ -106,7 +106,8 @@ def _delivery(
         return None
     real_time = trigger is Trigger.REAL_TIME
     interval = (get_int(properties, TRANSACTION_INTERVAL) or 0) if real_time else 0
-    # The Java part knows no other: what is not committed in parts has one token for each task.
+    # The Java part knows no other kind: a batch that is committed as a whole has one token per
+    # task.
     replay = Replay.KEY if spec.replay is Replay.TASK else spec.replay
     return ExactlyOnce(spec.query_id, COMMITS_TOPIC, interval, replay.value)
 
@@ -128,19 +129,19 @@ def _spark_trigger(
 
 
 def staggered(interval_ms: int, company: int) -> int:
-    """The interval between a query's commits, shorter by up to a half where many run: those that
-    the same record has woken would all commit at the same moment, again and again."""
+    """The interval between a query's commits, shorter by up to a half if many run: queries that one
+    record wakes would otherwise commit at the same moment again and again."""
     spread = min(_MOST_SPREAD, company / 100)
     return max(_LEAST_INTERVAL_MS, round(interval_ms * (1 - spread * (company * _GOLDEN % 1))))
 
 
 def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
-    """The number its state is partitioned by: that of its checkpoint, once there is one."""
+    """The number of its shuffle partitions: the checkpoint's, once there is one."""
     return checkpointed_shuffle_partitions(spec.checkpoint) or spec.shuffle_partitions
 
 
 def checkpointed_shuffle_partitions(checkpoint: Place) -> int | None:
-    """What the newest offset file of a checkpoint says; None before the first batch."""
+    """The number in the newest offset file of a checkpoint; None before the first batch."""
     folder = checkpoint / "offsets"
     batches = sorted((int(p.name) for p in entries(folder) if p.name.isdigit()), reverse=True)
     for batch in batches:
@@ -155,7 +156,7 @@ def checkpointed_shuffle_partitions(checkpoint: Place) -> int | None:
 
 @contextmanager
 def configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """While a query starts: it keeps the settings that its session has then."""
+    """While a query starts: it keeps the session's settings of that time."""
     with _starting:
         before = {name: spark.conf.get(name) for name in values}
         for name, value in values.items():
@@ -168,5 +169,5 @@ def configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]
 
 
 def slots_needed(spec: StreamingQuerySpec, source_partitions: int) -> int:
-    """The task slots that the query holds in Real-Time Mode."""
+    """The task slots that the query holds in real-time mode."""
     return source_partitions + spec.shuffles * pinned_shuffle_partitions(spec)

@@ -1,8 +1,8 @@
-"""Has the JVM load and compile what queries run, while there is none yet.
+"""Makes the JVM load and compile the code of queries while none runs.
 
-A query of the engine's own, over records in memory and into nowhere, goes through all that a query
-goes through, in micro-batches and in real time. There it commits far more often than others do:
-what runs between two batches is what the JVM would otherwise compile last, while records wait.
+An internal query over records in memory, without output, takes all steps of a query, in
+micro-batches and in real time. It commits far more often than others do: the code between two
+batches would otherwise be compiled last, while records wait.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SENT_AT_A_TIME = 20
 
 @dataclass(frozen=True)
 class Sample:
-    """A query with one source, and what its records are like, `%d` being their number."""
+    """A query with one source, and a template of its records, in which `%d` is a number."""
 
     plan: QueryPlan
     key: str
@@ -44,8 +44,8 @@ class Sample:
 
 
 def warm_up(sample: Sample, context: LoweringContext, wanted: Callable[[], bool]) -> int:
-    """Takes some seconds, or as long as it is wanted; how many batches it ran. What fails is no
-    query's concern."""
+    """Takes some seconds, or until it is no longer wanted; returns the number of batches. A failure
+    affects no other query."""
     batches = 0
     folder = Path(tempfile.mkdtemp(prefix="streamsql-warm-up-"))
     try:
@@ -73,7 +73,8 @@ class _Run:
         return ClassicDataFrame(self._java.records(), self._context.spark)
 
     def batches(self, number: int, interval: str | None) -> int:
-        """Until this number has run; `interval` is of commits in real time, None: micro-batches."""
+        """Until this number has run; `interval` is that of commits in real time, None:
+        micro-batches."""
         if not self._wanted():
             return self._batches
         spec = lower(self._sample.plan, self._context)

@@ -1,7 +1,7 @@
-"""The last batch of a checkpoint as Spark has logged it, and one more that is written by us.
+"""The last batch of a checkpoint in Spark's logs, and an additional one.
 
-Each of the two logs has a file a batch: a version, a line of JSON, and in that of the offsets a
-line for each source.
+Each of the two logs has a file per batch: a version, a line of JSON, and in the offset log a line
+per source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamsql.places import place
 from streamsql.places.place import Place, entries
 
 OPERATOR = "0"
-"""Of the only operator with state, or of the first."""
+"""The only operator with state, or the first."""
 _WATERMARK = "nextBatchWatermarkMs"
 _IDS = "stateUniqueIds"
 
@@ -51,10 +51,10 @@ class Batch:
         return content
 
     def followed_by(self, other: Batch, state_ids: Sequence[str]) -> Batch:
-        """The next one, which comes to where the other one has, in offsets and time, with this
-        state. InternalError where they do not have the same sources."""
+        """The next batch, with the other one's offsets and time, and this state. InternalError if
+        they have different sources."""
         if _topics(self) != _topics(other):
-            raise InternalError(f"the sources are {_topics(self)}, and were {_topics(other)}")
+            raise InternalError(f"the sources are {_topics(self)}, they were {_topics(other)}")
         was = json.loads(other.metadata)
         times = {name: was[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
         metadata = json.dumps({**json.loads(self.metadata), **times})

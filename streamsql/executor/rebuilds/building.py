@@ -34,8 +34,8 @@ MAX_ROUNDS = 10
 """A rebuild that does not catch up, because records arrive as fast, switches nevertheless."""
 MAX_FAILURES = 5
 FOLLOW_SECONDS = 10.0
-"""How long one that follows may take to come near the end, and to where the old query has
-stopped."""
+"""How long a following rebuild may take to come near the end, and to the old query's final
+position."""
 _LOOK_SECONDS = 0.02
 _LAG_SECONDS = 0.2
 _COPIED = ("max.message.bytes", "message.timestamp.type")
@@ -87,8 +87,8 @@ class Rebuild:
         client.create_topic(self.topic, found.partitions, found.replicas, config)
 
     def catch_up(self) -> None:
-        """Read the log until its end is near, and then as records come. ExternalError where that
-        fails again and again."""
+        """Read the log until its end is near, then follow it. ExternalError after repeated
+        failures."""
         if self._run is not None and self._run.active():
             return
         before: int | None = None
@@ -97,7 +97,7 @@ class Rebuild:
             if number == 0 and self.topic is not None:
                 self._compared.keep(self.topic, self._corrections(self.topic).compare())
             lag = self._lag()
-            # One more would end as far from the end: what comes is as much as it reads meanwhile.
+            # Another one would end as far from the end: as many records arrive meanwhile.
             if lag <= NEAR or (before is not None and 2 * lag > before):
                 break
             before = lag
@@ -110,7 +110,7 @@ class Rebuild:
         return self._launcher.lag(self._own, self.positions())
 
     def hold(self) -> None:
-        """Read nothing more for now: the old query is to come at least as far. ExternalError where
+        """Pause reading: the old query has to reach at least the same position. ExternalError if
         Kafka fails."""
         found = None if self.topic is None else self._compared.of(self.topic)
         if self.topic is not None and found is not None:
@@ -138,7 +138,7 @@ class Rebuild:
             raise InternalError(f"{self._own.id} has read up to {self.positions()}, not {until}")
 
     def positions(self) -> Positions:
-        """How far it has come."""
+        """Its position."""
         return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:
@@ -151,7 +151,7 @@ class Rebuild:
         )
 
     def hand_over(self, generation: int) -> None:
-        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        """Assign the checkpoint to that generation of the query, once that is logged."""
         checkpoint.hand_over(self._folder, generation)
         self._launcher.counters.forget(self._own.id)
 
@@ -225,7 +225,7 @@ def committed_all(definition: Definition, launcher: SparkLauncher) -> Positions:
     launcher.stopped(definition.id)
     if failure is not None:
         raise ExternalError(
-            f"{definition.id} does not come to a commit to switch at: {failure.text}",
+            f"{definition.id} reaches no commit to switch at: {failure.text}",
             hint="Nothing has been changed.",
             retryable=failure.retryable,
         )

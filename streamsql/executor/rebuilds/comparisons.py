@@ -1,6 +1,6 @@
-"""How tables' topics were found to differ before their queries switch, while that is of use.
+"""The comparisons of tables' topics before their queries switch.
 
-Known to this process alone: one that finds none compares the topics as a whole.
+Kept in memory: without one, the topics are compared as a whole.
 """
 
 from __future__ import annotations

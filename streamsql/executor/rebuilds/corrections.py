@@ -29,8 +29,8 @@ from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode
 
 MOST_SINCE = 200_000
-"""Records that may have come since two topics were compared: their keys are in memory, and are
-looked for among those of the comparison. Of more the topics are compared as a whole."""
+"""The number of records after a comparison whose keys are held in memory and looked up in it.
+Beyond it the topics are compared as a whole."""
 HELD_ROWS, HELD_BYTES = 100_000, 32 << 20
 """Maximum size of a table, with its desired rows, to be held in memory."""
 _MADE = ("value", "time", "headers")
@@ -39,7 +39,7 @@ _THERE = ("old", "old_time")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two topics, compared up to some offsets."""
+    """A comparison of two topics up to some offsets."""
 
     rows: DataFrame
     """By key the desired row (value, time, headers) and the existing one (old, old_time); on
@@ -48,7 +48,7 @@ class Comparison:
     held: HeldTable | None = None
 
     def release(self) -> None:
-        """Removes them from Spark's storage, if its JVM still runs."""
+        """Removes the rows from Spark's storage, if its JVM still runs."""
         with suppress(*SPARK_FAILURES):
             self.rows.unpersist()
 
@@ -76,8 +76,8 @@ class Corrections:
         return Corrections(definition.writes or "", made, once, context, client)
 
     def compare(self) -> Comparison:
-        """As the topics are now. What takes most of the time of a correction, reading them and the
-        JVM's compiling, is done by this. ExternalError where Kafka or Spark fails."""
+        """The comparison of the topics as of now, which is most of a correction's time: reading,
+        and the JVM's compilation. ExternalError if Kafka or Spark fails."""
         with self._told_as("the comparison with"):
             read = offset_ranges(self._contexts, {}, self._client)
             rows = self._rows(read).persist(StorageLevel.DISK_ONLY)
@@ -114,7 +114,7 @@ class Corrections:
                 self._advance(before.held)
 
     def _is_ours(self, before: Comparison) -> bool:
-        """Whether the same Spark runs as then."""
+        """Whether the same Spark still runs."""
         return before.rows.sparkSession is self._context.spark
 
     def _held(self, rows: DataFrame, read: OffsetRanges) -> Comparison:
@@ -164,7 +164,7 @@ class Corrections:
         return newest.unionByName(_unequal(before.rows).join(keys, "key", "left_anti"))
 
     def _last(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
-        """The last record of each key of a topic, were it a tombstone."""
+        """The last record of each key of a topic, tombstones included."""
         records = kafka_records(topic, Batch(self._contexts[topic], offsets, topic))
         row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
         last = F.max_by(row, F.struct("partition", "offset")).alias("last")
@@ -173,7 +173,7 @@ class Corrections:
         return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
 
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
-        """The same for few records, without a job."""
+        """The last records without a job, if there are few."""
         settings = self._contexts[topic].reading_settings
         found = newest_records(self._context.spark, settings, topic, offsets[topic])
         return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))

@@ -37,8 +37,8 @@ def read_until(query_id: str, until: Positions | None, services: Services) -> No
 
 
 def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
-    """How the state of a query is laid out that has one GROUP BY and nothing to read: one batch of
-    it is run. ValueError where it has other state, ExternalError where Spark fails."""
+    """The layout of the state of a query with one GROUP BY, from an empty batch of it. ValueError
+    for other state, ExternalError if Spark fails."""
     launcher.prepare(query)
     spec = launcher.spec(query, Mode.MICRO_BATCH, Muted(None))
     remove_uncommitted_state(spec.checkpoint)

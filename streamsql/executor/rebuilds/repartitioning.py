@@ -1,4 +1,4 @@
-"""A query's new checkpoint with its state in another number of partitions. Applies to our own
+"""A query's new checkpoint with its state in another number of partitions. Applies to keyed
 operators, whose entries Spark moves unchanged. Spark works in place, and a failure leaves an
 unusable checkpoint, so it works on a copy."""
 
@@ -20,22 +20,22 @@ _COPIED = ("commits", "offsets", "sources", "state", "state.json")
 
 
 class Repartition(KeptState):
-    """Of our own operators."""
+    """The repartitioning of keyed operators."""
 
     def begin(self) -> None:
-        """There is nothing to be done before the old query stops."""
+        """Nothing to do before the old query stops."""
         self.discard()
 
     def finish(self, until: Positions) -> None:
-        """Be where the old query has stopped, with its state. StateNotKeptError where Spark cannot
-        do that, ExternalError where the disk fails."""
+        """Complete the checkpoint at the old query's final position. StateNotKeptError if Spark
+        cannot repartition the state, ExternalError if the disk fails."""
         from streamsql.executor.queries.start import checkpointed_shuffle_partitions
         from streamsql.executor.rebuilds.muted import repartition
 
         self.discard()
         check_committed(self.old, self._there)
         if checkpoint.is_torn(self._there):
-            raise InternalError(f"{self._there} has a batch that is not committed")
+            raise InternalError(f"{self._there} has an uncommitted batch")
         number = self.definition.plan.partitions
         assert number is not None
         self._copy()
@@ -47,11 +47,11 @@ class Repartition(KeptState):
                     raise
                 raise StateNotKeptError(self.old.id, error.message) from error
         if checkpoint.committed(self._folder) != until:
-            raise InternalError(f"{self._folder} is not at {until}")
+            raise InternalError(f"{self._folder} has not reached {until}")
 
     def _copy(self) -> None:
         checkpoint.claim(self._folder, BUILDING)
-        # Its own id: what goes by that of the old one goes with that.
+        # An id of its own: objects named by the old one are deleted with the old checkpoint.
         checkpoint.write_file(self._folder, "metadata", {"id": str(uuid.uuid4())})
         try:
             for entry in entries(self._there):
@@ -62,8 +62,8 @@ class Repartition(KeptState):
         relocate(self._folder)
 
     def hand_over(self, generation: int) -> None:
-        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        """Assign the checkpoint to that generation of the query, once that is logged."""
         checkpoint.hand_over(self._folder, generation)
 
     def discard(self) -> None:
-        checkpoint.remove(self._folder)  # Nothing was ever written by its id.
+        checkpoint.remove(self._folder)  # Nothing was written under its id.

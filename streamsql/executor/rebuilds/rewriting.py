@@ -1,9 +1,9 @@
-"""A query's new checkpoint, made of the state of the one that it runs on, in place of the log.
+"""A query's new checkpoint, made from the state of its present one instead of the log.
 
-What the new query keeps of a group is part of what the old one keeps, or lies in other partitions.
-Before the old query stops, a batch of nothing makes the new checkpoint, with stores that are empty;
-once it has, the stores are filled, and a second batch says that they are, and where the old query
-was. What only reads the old checkpoint can be done again at any moment.
+The new query's groups are part of the old one's, or are in other partitions. Before the old query
+stops, an empty batch creates the new checkpoint, with empty stores; after it has stopped, the
+stores are filled, and a second batch records that, and the old query's position. The old checkpoint
+is only read, so the migration can be repeated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class StateNotKeptError(Exception):
 
 
 def check_committed(query: Definition, folder: Place) -> None:
-    """StateNotKeptError for a query that has never committed anything, as there was nothing."""
+    """StateNotKeptError for a query that has never committed, since its topics were empty."""
     if not checkpoint.has_commits(folder):
         raise StateNotKeptError(query.id, "it has no state yet")
 
@@ -72,7 +72,7 @@ class KeptState:
         """It reads nothing."""
 
     def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read what lies behind these offsets: never."""
+        """Whether it has read beyond these offsets: never."""
         return False
 
 
@@ -83,13 +83,13 @@ class Rewrite(KeptState):
     _filled = False
 
     def begin(self) -> None:
-        """Make the new checkpoint, with no state in it. StateNotKeptError where the state that is
-        there cannot become its; ExternalError where Spark or the disk fails."""
+        """Create the new checkpoint, without state. StateNotKeptError if the existing state cannot
+        be migrated; ExternalError if Spark or the disk fails."""
         self.discard()
         there = checkpoint_metadata.read(self._there)
         # A checkpoint without commits was created by this version.
         if checkpoint.has_commits(self._there) and not _is_packed(there):
-            raise StateNotKeptError(self.old.id, "an earlier version has begun it")
+            raise StateNotKeptError(self.old.id, "an earlier version created it")
         at = self._launcher.positions(self.old)
         same = self.old.plan.root == self.definition.plan.root
         if not same:
@@ -112,12 +112,12 @@ class Rewrite(KeptState):
         from streamsql.executor.rebuilds.muted import rewrite
         from streamsql.executor.spark.rebuilds import GroupStores
 
-        if self._filled:  # for a switch that came to nothing
+        if self._filled:  # after a failed switch
             self.begin()
         assert self._layouts is not None
         check_committed(self.old, self._there)
         if checkpoint.is_torn(self._there):
-            raise InternalError(f"{self._there} has a batch that is not committed")
+            raise InternalError(f"{self._there} has an uncommitted batch")
         was, empty = last_batch(self._there), last_batch(self._folder)
         stores = []
         for folder, batch, layout in zip(
@@ -133,19 +133,19 @@ class Rewrite(KeptState):
         made = rewrite(old, new, self._services)
         write_batch(self._folder, empty.followed_by(was, made))
         if checkpoint.committed(self._folder) != until:
-            raise InternalError(f"{self._folder} is not at {until}")
+            raise InternalError(f"{self._folder} has not reached {until}")
 
     def hand_over(self, generation: int) -> None:
-        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        """Assign the checkpoint to that generation of the query, once that is logged."""
         checkpoint.hand_over(self._folder, generation)
         self._launcher.counters.forget(self._folder.name)
 
     def discard(self) -> None:
-        checkpoint.remove(self._folder)  # It has written nothing outside of the checkpoint.
+        checkpoint.remove(self._folder)  # It has written nothing outside the checkpoint.
         self._launcher.counters.forget(self._folder.name)
 
     def _laid_out(self, definition: Definition, at: Positions) -> GroupLayout:
-        """How the state of a query is laid out: a batch of it, of nothing, makes the folder."""
+        """The layout of a query's state: an empty batch of it creates the folder."""
         from streamsql.executor.rebuilds.muted import laid_out, read_until
 
         name = self._folder.name
@@ -166,7 +166,7 @@ class Rewrite(KeptState):
             read_until(name, None, self._services)
 
     def _properties(self, definition: Definition) -> dict[str, str]:
-        """With the parts that the state has, unless another number is asked for."""
+        """With the state's number of partitions, unless another one is requested."""
         from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 
         properties = dict(definition.properties)
@@ -189,7 +189,7 @@ class Rewrite(KeptState):
         that their equality is unknown."""
         there, now = map(_schema, (self._there, self._folder))
         if (was := place.read(there)) is not None and was != place.read(now):
-            raise StateNotKeptError(self.old.id, "Spark keeps it otherwise now")
+            raise StateNotKeptError(self.old.id, "Spark stores it differently now")
 
 
 def _is_packed(there: CheckpointMetadata | None) -> bool:
@@ -197,5 +197,5 @@ def _is_packed(there: CheckpointMetadata | None) -> bool:
 
 
 def _schema(folder: Place) -> Place:
-    """Spark's file of a store's types, where the first batch was one that writes it."""
+    """Spark's file of a store's types, if the first batch wrote it."""
     return folder / "state" / "0" / "0" / "_metadata" / "schema"

@@ -1,5 +1,5 @@
-"""What a change of what runs means: its class, why, and what becomes of rows and state.
+"""Classifies a change of a query or source, and derives its effect on rows and state.
 
-Pure functions over two plans, or two definitions. Who carries a change out decides what it can; the
-same change is always of the same class.
+Pure functions over two plans or two definitions: the same change always has the same class. The
+executor decides which classes it can carry out.
 """

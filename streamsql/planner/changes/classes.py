@@ -1,4 +1,4 @@
-"""The classes of change, from nothing to what must not be."""
+"""The classes of change, from none to refused."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from enum import IntEnum
 
 
 class ChangeClass(IntEnum):
-    """How far a change reaches. A change of several parts is of the highest of their classes."""
+    """How far a change reaches. A change of several parts has the highest of their classes."""
 
     NONE = 0
     """The same normalised plan."""
     SETTINGS = 1
-    """Settings, comments, columns that nobody reads yet: nothing is computed in another way."""
+    """Settings, comments, columns that no query reads yet: no result is computed differently."""
     IN_PLACE = 2
-    """Behind the last state: the same checkpoint, the query goes on where it stopped."""
+    """After the last state: the query continues from the same checkpoint."""
     STATE = 3
-    """New state that could be computed from the state that is there: it is, where `keeping` says
-    so, and else built anew, too."""
+    """New state that can be computed from the existing state. Where `keeping` does not support
+    that, the query is rebuilt."""
     REBUILD = 4
-    """What only the log can tell: built anew from it."""
+    """New state that only the log provides: the query is rebuilt."""
     REFUSED = 5
-    """What must not be done to what others rely on."""
+    """Refused, because other objects depend on the old definition."""
 
     @property
     def meaning(self) -> str:
@@ -32,37 +32,37 @@ class ChangeClass(IntEnum):
 _MEANINGS = {
     ChangeClass.NONE: "nothing to do",
     ChangeClass.SETTINGS: "settings",
-    ChangeClass.IN_PLACE: "goes on where it stopped",
-    ChangeClass.STATE: "built anew from the log",
-    ChangeClass.REBUILD: "built anew from the log",
+    ChangeClass.IN_PLACE: "continues from its checkpoint",
+    ChangeClass.STATE: "rebuilt from the log",
+    ChangeClass.REBUILD: "rebuilt from the log",
     ChangeClass.REFUSED: "refused",
 }
 
 
 PARTITIONS = "shuffle partitions"
-"""The clause of a difference in the number of parts that state falls into."""
+"""The clause of a difference in the number of shuffle partitions."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One part that is another than it was."""
+    """One changed part."""
 
     change: ChangeClass
     clause: str
-    """Where it stands: WHERE, GROUP BY, SELECT .."""
+    """The clause: WHERE, GROUP BY, SELECT .."""
     text: str
-    """What it was and what it is."""
+    """The part before and after."""
     effect: str
-    """What becomes of rows and state."""
+    """The effect on rows and state."""
     instead: str | None = None
-    """Of a rebuild: what would be kept, and be mixed, if the state went on (class 3)."""
+    """For a rebuild: what would be mixed if the query continued with its state (class 3)."""
     rewrites: bool = False
-    """Of class 3: whether the state that is there tells all of the new one."""
+    """For class 3: whether the existing state determines all of the new one."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """All that differs."""
+    """All differences."""
 
     differences: tuple[Difference, ...] = ()
 
@@ -77,8 +77,8 @@ class Change:
 
     @property
     def may_mix(self) -> bool:
-        """Whether the state that is there can go on: what it holds was made by the old text, what
-        comes is made by the new one."""
+        """Whether the query can continue with its state, in which rows of the old and the new
+        definition would be mixed."""
         further = (d for d in self.differences if d.change > ChangeClass.IN_PLACE)
         return all(d.instead is not None for d in further)
 

@@ -1,4 +1,4 @@
-"""Which changes of value columns leave the records that are there readable as they are."""
+"""Changes of value columns with which existing records stay readable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FOUND = {
     "PROTOBUF_NOSR": _Found.BY_NUMBER,
     "DELIMITED": _Found.BY_PLACE,
 }
-"""Of the formats that are not here no column may change: KAFKA's values are bytes of one type."""
+"""Formats that are missing here allow no change: KAFKA's values are bytes of one type."""
 
 _TEXT = frozenset({"JSON", "JSON_SR", "DELIMITED"})
 """Formats whose numbers are digits. AVRO promotes an int to a long or a double (its specification,
@@ -35,7 +35,7 @@ _TEXT = frozenset({"JSON", "JSON_SR", "DELIMITED"})
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """A column that is another now, or there no more."""
+    """A changed or dropped column."""
 
     before: Column
     after: Column | None
@@ -46,24 +46,24 @@ class ColumnChange:
     @property
     def effect(self) -> str:
         if self.after is None:
-            return "nothing uses it; the records that are there hold it still, unseen"
+            return "no query uses it; existing records still contain it"
         if self.before.name != self.after.name:
-            return "nothing uses it; the records that are there have its values at this place"
-        return "nothing uses it; the records that are there are read as the wider type"
+            return "no query uses it; existing records have its values at this position"
+        return "no query uses it; existing records are read as the wider type"
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What becomes of value columns whose records are not written anew."""
+    """The effect of a change of value columns whose records are not rewritten."""
 
     changes: tuple[ColumnChange, ...]
     added: tuple[Column, ...]
-    """At the end: null in the records that are there."""
+    """At the end: null in existing records."""
 
 
 def upgrade(old: Source, new: Source) -> Upgrade | None:
-    """What becomes of the value columns where records that were written for the old ones are read
-    as well with the new ones; None where they are not."""
+    """The effect on the value columns if the new ones can read all records of the old ones, else
+    None."""
     if old.topic.value_format != new.topic.value_format or old.schema.key != new.schema.key:
         return None
     value_format = old.topic.value_format.name
@@ -111,7 +111,7 @@ def _fits(change: ColumnChange, value_format: str) -> bool:
 
 
 def _is_read_as(before: SQLType, after: SQLType, value_format: str) -> bool:
-    """Whether what was written as the one number is read as the other, and is the same number."""
+    """Whether a number written as one type is read as the same number by the other."""
     if before == INT and after == BIGINT:
         return True
     if before == INT and after == DOUBLE:

@@ -1,4 +1,4 @@
-"""Which changes of class 3 are carried out by rewriting the state that is there."""
+"""Changes of class 3 that are carried out by a state migration."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass
 from streamsql.planner.operators import Aggregate, Operator, operators, state_stores
 from streamsql.schema import Kind, WindowType
 
-REWRITTEN = "its state is rewritten; goes on where it stopped"
-"""What such a change means."""
+REWRITTEN = "its state is migrated; continues from its checkpoint"
+"""The effect of such a change."""
 
 
 def keeps_state(change: Change, old: Operator, new: Operator) -> bool:
-    """Whether the state of the plan that runs becomes that of the new one, and the log is not
-    read again; the same for whoever asks, since no checkpoint is looked at."""
+    """Whether the running plan's state can be migrated to the new plan, without reading the log. It
+    depends on the plans alone, not on the checkpoint."""
     beyond = [d for d in change.differences if d.change > ChangeClass.IN_PLACE]
     if not beyond or not all(d.rewrites for d in beyond):
         return False
@@ -22,16 +22,16 @@ def keeps_state(change: Change, old: Operator, new: Operator) -> bool:
 
 
 def moves_state(root: Operator) -> bool:
-    """Whether a query has state that can be put into another number of parts: Spark does it with
-    the entries of our operators, and we with those of its own aggregation, but not both."""
+    """Whether a query's state can be divided into another number of partitions: Spark repartitions
+    keyed operators, streamsql repartitions Spark's aggregation, but not both."""
     if not state_stores(root):
         return False
     return is_one_grouping(root) or not any(map(_is_sparks, operators(root)))
 
 
 def is_one_grouping(root: Operator) -> bool:
-    """Whether all that a query keeps are the aggregates of one GROUP BY over a stream, not in
-    sessions: that is state of Spark's own, whose entries are told apart."""
+    """Whether a query's only state are the aggregates of one GROUP BY over a stream, without
+    sessions: Spark's own state, whose entries can be distinguished."""
     return len(state_stores(root)) == 1 and any(map(_is_sparks, operators(root)))
 
 

@@ -1,6 +1,6 @@
-"""Which sources a query takes by the keys of their records, and whose keys its result has.
+"""The sources that a query reads by record key, and those whose keys its result has.
 
-For these it matters that the records of a key are in one partition, in their order.
+For these, the records of a key have to be in one partition, in order.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class Keyed:
     """Names of sources."""
 
     taken: tuple[str, ...]
-    """Those that are joined, or whose rows are grouped by their key or follow each other by it."""
+    """Sources that are joined, or grouped or ordered by their key."""
     handed_on: tuple[str, ...]
-    """Those whose keys are in the keys of the result."""
+    """Sources whose keys are part of the result's key."""
 
 
 def keyed(root: Operator) -> Keyed:

@@ -1,4 +1,4 @@
-"""More partitions of the topic that a query fills: whether that can be, and why not."""
+"""Whether the topic of a query's result can get more partitions."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from streamsql.schema import Kind
 
 
 def growth_obstacle(source: Source, catalog: Catalog) -> str | None:
-    """Why its topic cannot get more partitions, in words; None: it can. From then on records of a
-    key may come to another partition than those that are there, so nobody may rely on that."""
+    """The reason why its topic cannot get more partitions; None: it can. Records of a key may then
+    move to another partition than earlier ones, so no reader may rely on the key."""
     if source.kind is Kind.TABLE:
         return (
-            "a key's last row would stay in the partition that it is in, beside its next one: "
+            "a key's next row may be in another partition than its last one, which would stay: "
             "DROP it with DELETE TOPIC and create it again"
         )
     name = source.topic.name
     over = [other for other in catalog.sources.values() if other.topic.name == name]
     for other in over:
         if other.kind is Kind.TABLE:
-            return f"{other.name} is a table of its records, a key's last one its row: {_INSTEAD}"
+            return f"{other.name} is a table over this topic: {_INSTEAD}"
     return _reader_by_key([other.name for other in over], catalog)
 
 
-_INSTEAD = "write another stream with so many, and have those read that"
+_INSTEAD = "write another stream with that many partitions, and make its readers use it"
 
 
 def _reader_by_key(names: list[str], catalog: Catalog) -> str | None:
-    """The first query further down that is in the way."""
+    """The obstacle from the first reader by key downstream."""
     todo, seen = list(names), set(names)
     while todo:
         name = todo.pop(0)
@@ -34,8 +34,8 @@ def _reader_by_key(names: list[str], catalog: Catalog) -> str | None:
             links = catalog.queries[query_id]
             if name in links.by_key:
                 return (
-                    f"{query_id} joins the rows of {name}, or takes them by their key, whose rows "
-                    f"are to be in one partition: {_INSTEAD}"
+                    f"{query_id} joins {name}, or groups it by its key, whose rows "
+                    f"have to be in one partition: {_INSTEAD}"
                 )
             if name in links.hands_on and links.writes not in seen:
                 seen.add(links.writes)

@@ -1,4 +1,4 @@
-"""A query's plan taken apart into what can change of it.
+"""Takes a query's plan apart into the parts that can change.
 
 The plan is the one after the rules: what these push below state is part of the state.
 """

@@ -1,4 +1,4 @@
-"""What a change of a query means: two plans compared part by part."""
+"""Classifies a change of a query by comparing two plans part by part."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to
 
-_ANEW = "what is there does not tell what it would be: it is built anew from the log"
-_MIXED = "what is counted stays, and what comes is counted by the new text: both in one state"
+_ANEW = "the existing state does not determine the new one: rebuilt from the log"
+_MIXED = "the state would mix rows of the old and of the new definition"
 
 
 def compare_queries(old: QueryPlan, new: QueryPlan) -> Change:
-    """What becomes of a query of which the one plan is run, and the other is wanted."""
+    """The change from a running query to a new definition."""
     change = compare_plans(old.root, new.root)
     return change.and_also(_settings(old, new))
 
 
 def compare_inserts(old: QueryPlan, new: QueryPlan) -> Change:
-    """The same of an INSERT INTO .. SELECT, which does not make what it writes to."""
+    """The change of an INSERT INTO .. SELECT, which does not create its target."""
     was, now = (plan.root.target for plan in (old, new) if isinstance(plan.root, Sink))
     found = []
     if was.name != now.name:
-        effect = "what was written stays where it is: that would be another query"
+        effect = "the written rows stay in the old target, so it is another query"
         text = _both(was.name, now.name)
         found.append(Difference(ChangeClass.REBUILD, "INSERT INTO", text, effect))
     elif was.timestamp != now.timestamp:
         names = (source.timestamp.name if source.timestamp else "none" for source in (was, now))
-        effect = "holds for what is written from now on"
+        effect = "applies to records written from now on"
         found.append(Difference(ChangeClass.IN_PLACE, "TIMESTAMP", _both(*names), effect))
     return compare_queries(old, new).and_also(found)
 
 
 def compare_plans(old: Operator, new: Operator) -> Change:
-    """The same of two plans after the rules, each with its Sink."""
+    """The change between two optimized plans, each with its Sink."""
     before, after = parts_of_plan(old), parts_of_plan(new)
     kind = new.kind
     places = {p.place for p in before.values()} & {p.place for p in after.values()}
@@ -47,7 +47,7 @@ def compare_plans(old: Operator, new: Operator) -> Change:
     for key in dict.fromkeys((*before, *after)):
         was, now = before.get(key), after.get(key)
         part = now or was
-        # What stands in a subquery that is new is part of what brought it in.
+        # Parts of a new subquery belong to the part that added it.
         if part is not None and part.clause != "aggregates" and part.place in places:
             found += _differences(was, now, kind)
     for place in dict.fromkeys(p.place for p in after.values()):
@@ -57,7 +57,7 @@ def compare_plans(old: Operator, new: Operator) -> Change:
 
 
 def _settings(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
-    goes_on = "the query goes on where it stopped"
+    goes_on = "the query continues from its checkpoint"
     pairs = {
         "guarantee": (old.guarantee.value, new.guarantee.value),
         "mode": (old.mode.mode.value, new.mode.mode.value),
@@ -67,8 +67,8 @@ def _settings(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
             yield Difference(ChangeClass.SETTINGS, name, f"{was}, now {now}", goes_on)
     told = new.partitions not in (None, old.partitions)
     if told and moves_state(old.root) and moves_state(new.root):
-        text = f"{old.partitions or 'not said'}, now {new.partitions}"
-        effect = "keys move to other tasks, and with them their state"
+        text = f"{old.partitions or 'default'}, now {new.partitions}"
+        effect = "keys and their state move to other tasks"
         yield Difference(ChangeClass.STATE, PARTITIONS, text, effect, rewrites=True)
 
 
@@ -94,15 +94,15 @@ def _filter(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
     if part.stage:
         yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
     elif part.keeps and (was is None or now is None):
-        effect = "a table's filter remembers which keys have passed; that is built anew"
+        effect = "a table's filter stores which keys have passed; this state is rebuilt"
         yield _difference(was, now, ChangeClass.REBUILD, effect)
     else:
         yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
 
 
 _LATER = {
-    Kind.STREAM: "holds for the rows written from now on",
-    Kind.TABLE: "holds for each key from its next row on; until then its last row stays",
+    Kind.STREAM: "applies to rows written from now on",
+    Kind.TABLE: "applies to each key from its next row on; until then its last row stays",
 }
 
 
@@ -121,13 +121,13 @@ def _select(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
 
 
 def _rows(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """Table functions, how records are read, and which: as a filter, but for what remembers."""
+    """Table functions, deserialization and selection of records: as a filter, except for state."""
     if was is not None and now is not None and was.text == now.text:
         return
     part = now or was
     assert part is not None
     if part.clause == _RECORDS and (was is None or now is None):
-        return  # another source is read, as FROM or JOIN say
+        return  # another source is read, as FROM or JOIN reports
     if part.stage:
         yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
     else:
@@ -140,20 +140,20 @@ _ON_VIOLATION = "ON VIOLATION of"
 
 def _violations(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if was is not None and now is not None and was.text != now.text:
-        effect = "holds for the records that are read from now on"
+        effect = "applies to records read from now on"
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)
 
 
 def _start(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if (was and was.text) != (now and now.text):
-        effect = "a query that has begun to read goes on where it is"
+        effect = "a query that has started to read keeps its position"
         yield _difference(was, now, ChangeClass.SETTINGS, effect)
 
 
 def _kept(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if was is None or now is None:
         part = now or was
-        # What comes and goes with GROUP BY or DISTINCT.
+        # Parts that GROUP BY or DISTINCT add or remove.
         if part is not None and part.clause not in ("EMIT", "GRACE PERIOD"):
             yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
         return
@@ -165,14 +165,14 @@ def _kept(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference
 
 
 def _types(was: Part, now: Part) -> Iterator[Difference]:
-    """What is in state is the same, but is of another type, or called otherwise there."""
+    """The state has the same columns, but with other types or names."""
     clause = _where(now)
     if was.types != now.types:
         text = _both(_listed(was.types), _listed(now.types))
         widens = _all_widen(was.types, now.types)
         yield _in_state(clause, text, _WIDENED if widens else None)
     elif was.names != now.names:
-        yield _in_state(clause, _both(was.names, now.names), "the state calls it so")
+        yield _in_state(clause, _both(was.names, now.names), "the state uses this name")
 
 
 def _in_state(clause: str, text: str, effect: str | None) -> Difference:
@@ -182,11 +182,11 @@ def _in_state(clause: str, text: str, effect: str | None) -> Difference:
 
 
 def _columns(was: Part, now: Part) -> Iterator[Difference]:
-    """Columns of rows that are kept: one that was not is in no row that is there."""
+    """Columns of stored rows: a column that was not stored is missing in existing rows."""
     clause = _where(now)
     missing = sorted(now.columns.keys() - was.columns.keys())
     if missing:
-        text = f"reads {', '.join(missing)} now, which the rows it keeps do not have"
+        text = f"reads {', '.join(missing)} now, which its stored rows lack"
         yield _in_state(clause, text, None)
     for name, (text, kind) in now.columns.items():
         before, type_before = was.columns.get(name, (text, kind))
@@ -202,12 +202,12 @@ _WIDENED = "the values in the state are widened"
 
 
 def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """How many rows of each group ROW_NUMBER lets through; else as what it orders by."""
+    """The limit on ROW_NUMBER per group; otherwise a change of the order."""
     numbers = [p.text for p in (was, now) if p is not None]
     if (now or was).name != "count" or len(numbers) < 2:  # type: ignore[union-attr]
         yield from _kept(was, now, kind)
     elif int(numbers[1]) < int(numbers[0]):
-        effect = "the rows that stand further down are in the state no more"
+        effect = "the state lacks the rows below the old limit"
         yield _difference(was, now, ChangeClass.STATE, effect)
     elif numbers[0] != numbers[1]:
         yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
@@ -215,7 +215,7 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
 
 def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if was is not None and now is not None and was.text != now.text:
-        effect = "holds for the files that are written from now on"
+        effect = "applies to files written from now on"
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)
 
 
@@ -224,14 +224,14 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     "HAVING": _filter,
     "SELECT": _select,
     "table functions": _rows,
-    "look-up": _rows,
+    "lookup": _rows,
     _RECORDS: _rows,
     "CONSTRAINT": _rows,
     _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
     "WITH": _files,
 }
-"""By clause; all others are what state depends on."""
+"""By clause; all other parts are inputs of state."""
 
 
 # -- aggregates ----------------------------------------------------------------------------------
@@ -254,14 +254,14 @@ def _aggregates(
         text = _both(", ".join(dropped), ", ".join(added))
         yield Difference(ChangeClass.REBUILD, clause, text, _ANEW)
     elif dropped:
-        effect = "its values are in the state no more"
+        effect = "its values are removed from the state"
         text = f"without {', '.join(dropped)}"
         yield Difference(ChangeClass.STATE, clause, text, effect, rewrites=True)
     elif added:
-        effect = "of the rows that were read before, the state that is there knows nothing"
+        effect = "the state has no values for the rows read before"
         yield Difference(ChangeClass.STATE, clause, f"{', '.join(added)} added", effect)
     elif list(was) != list(now):
-        text, effect = f"in another order: {', '.join(now)}", "the state has them in that order"
+        text, effect = f"in another order: {', '.join(now)}", "the state uses this order"
         yield Difference(ChangeClass.STATE, clause, text, effect, rewrites=True)
     for text in was.keys() & now.keys():
         yield from _types(was[text], now[text])
@@ -282,7 +282,7 @@ def _difference(
     if was is None:
         text = f"{part.text} added"
     elif now is None:
-        text = f"{part.text} is gone"
+        text = f"{part.text} dropped"
     else:
         text = _both(was.text, now.text)
     return Difference(change, _where(part), text, effect, instead)
@@ -313,5 +313,5 @@ def _all_widen(old: tuple[SQLType, ...], new: tuple[SQLType, ...]) -> bool:
 
 
 def _widens(old: SQLType, new: SQLType) -> bool:
-    """Whether a value that is kept is the same number in the other type."""
+    """Whether a stored value is the same number in the other type."""
     return old == new or (is_numeric(old) and is_numeric(new) and widens_to(old, new))

@@ -1,7 +1,7 @@
-"""Which changes are carried out by building a query anew from the log, and what others lack.
+"""Whether a change can be carried out by a rebuild.
 
-Rows of a stream that were written stay as they are. Of a table each key is brought to what the new
-query makes of it, so there keys and columns can become others, where nobody reads them.
+Rows of a stream that were written stay unchanged. A table's keys are corrected to the new query's
+results, so its keys and columns can change if no query reads them.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ def rebuild_obstacle(
     users: Collection[str],
     writers: Collection[str],
 ) -> str | None:
-    """Why a change of class 3 or 4 of a stream or table cannot be carried out by building its query
-    anew, in words; None: it can. `before` is the plan that runs, if that is known; `users` and
-    `writers` are the queries and views that use it, and the queries that write it."""
+    """The reason why a change of class 3 or 4 of a stream or table cannot be carried out by a
+    rebuild; None: it can. `before` is the running plan, if known; `users` and `writers` are the
+    queries and views that use it, and the queries that write it."""
     if old.lookup is not None:
-        return "it is a look-up table, and queries go on as they were made"
+        return "it is a lookup table, whose queries do not follow its definition"
     if after is None or not isinstance(after.root, Sink):
-        return f"no query fills {old.name}, and what its topic holds is not written anew"
+        return f"no query fills {old.name}, and the records of its topic cannot be rewritten"
     if before is None:
-        return "the query that fills it does not run"
+        return "the query that fills it is not running"
     if any(isinstance(node, Derived) and node.by_clock for node in operators(after.root)):
-        return "its windows go by the clock, so rows that are read again are in other ones"
+        return "its windows use the wall clock, so reading again gives other windows"
     if looked_up := lookups(after.root):
         names = ", ".join(join.lookup.name for join in looked_up)
-        return f"rows that are read again would be looked up in {names} as that is now"
+        return f"rows that are read again would be joined with the current content of {names}"
     if len(writers) > 1:
         return f"{', '.join(sorted(writers))} write into it"
     clauses = {d.clause for d in change.differences if d.change >= ChangeClass.STATE}
     if found := sorted(clauses & _OF_THE_TOPIC):
-        return f"its topic stays as it is, and {' and '.join(found)} with it"
+        return f"its topic stays, and therefore its {' and '.join(found)}"
     if not clauses & _OF_THE_RECORDS:
         return None
     if old.kind is Kind.STREAM:
-        return "the records of a stream that are there are not written anew"
+        return "existing records of a stream cannot be rewritten"
     if users:
-        return f"{', '.join(sorted(users))} read the columns that it has"
+        return f"{', '.join(sorted(users))} read its present columns"
     return None

@@ -1,4 +1,4 @@
-"""What a change of a stream's or table's definition means: its columns, its topic."""
+"""Classifies a change of a stream's or table's definition: its columns, its topic."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from streamsql.planner.operators import lookup_facts
 from streamsql.planner.operators.topics import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
 
-_WRITTEN = "the records that are there have it as it was: they are written anew"
+_WRITTEN = "existing records have the old definition: they are rewritten"
 
 
 def as_known(new: Source, old: Source, statement: Statement) -> Source:
-    """With the partitions and retention that the topic has where a statement leaves them open."""
+    """The new source, with the existing topic's partitions and retention if it does not specify
+    them."""
     given = {p.name for p in getattr(statement, "properties", ())}
     partitions = new.topic.partitions if "PARTITIONS" in given else old.topic.partitions
     retention = new.topic.retention_ms if "RETENTION_MS" in given else old.topic.retention_ms
@@ -28,15 +29,15 @@ def as_known(new: Source, old: Source, statement: Statement) -> Source:
 def compare_sources(
     old: Source, new: Source, users: Collection[str] = (), in_the_way: str | None = None
 ) -> Change:
-    """What becomes of a stream or table; `users` are the queries and views that use it,
-    `in_the_way` is why a topic that a query fills cannot get more partitions."""
+    """The change of a stream or table; `users` are the queries and views that use it, `in_the_way`
+    is why a topic that a query fills cannot get more partitions."""
     return Change((*_differences(old, new, users), *_partitions(old, new, in_the_way)))
 
 
 def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[Difference]:
     if old.kind is not new.kind:
         text = f"a {old.kind.value.lower()}, now a {new.kind.value.lower()}"
-        effect = "what is an event cannot become an upsert: give it another name"
+        effect = "events cannot become upserts: choose another name"
         yield Difference(ChangeClass.REFUSED, "kind", text, effect)
         return
     if old.lookup or new.lookup:
@@ -52,7 +53,7 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
     yield from _times(old, new)
     yield from _constraints(old, new)
     if old.is_source != new.is_source:
-        text = "read-only now" if new.is_source else "not read-only any more"
+        text = "read-only now" if new.is_source else "no longer read-only"
         effect = "DROP it and create it again: its topic stays"
         yield Difference(ChangeClass.REFUSED, "SOURCE", text, effect)
     if old.comment != new.comment and new.comment is not None:
@@ -60,7 +61,10 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
 
 
 def _lookups(old: Source, new: Source) -> Iterator[Difference]:
-    effect = "queries go on as they were made: DROP it with what joins it, and create it again"
+    effect = (
+        "running queries keep its old definition: DROP it and the queries that join it, and "
+        "create them again"
+    )
     was, now = (_place(source) for source in (old, new))
     if was != now:
         yield Difference(ChangeClass.REBUILD, "CONNECTION", f"{was}, now {now}", effect)
@@ -97,7 +101,7 @@ def _upgraded(readable: Upgrade) -> Iterator[Difference]:
 
 
 def _added(columns: Collection[Column]) -> Difference:
-    effect = "null in the records that are there"
+    effect = "null in existing records"
     return Difference(ChangeClass.SETTINGS, "columns", f"{_listed(columns)} added", effect)
 
 
@@ -107,7 +111,7 @@ def _values(old: Source, new: Source) -> Iterator[Difference]:
     known = {column.name: column for column in was}
     for column in was:
         if column.name not in names:
-            yield _column(f"{column} is gone")
+            yield _column(f"{column} dropped")
     for column in now:
         before = known.get(column.name)
         if before is not None and before != column:
@@ -146,10 +150,10 @@ def _partitions(old: Source, new: Source, in_the_way: str | None) -> Iterator[Di
         return
     text = f"{was}, now {now}"
     if now < was:
-        effect = "Kafka takes no partition away: give it another topic"
+        effect = "Kafka cannot remove partitions: choose another topic"
         yield Difference(ChangeClass.REFUSED, "partitions", text, effect)
     elif old.created_by_query is None:
-        effect = "keys move to other partitions, and with them their state"
+        effect = "keys and their state move to other partitions"
         yield Difference(ChangeClass.STATE, "partitions", text, effect)
     elif in_the_way is None:
         yield Difference(ChangeClass.IN_PLACE, "partitions", text, _ADDED)
@@ -157,32 +161,30 @@ def _partitions(old: Source, new: Source, in_the_way: str | None) -> Iterator[Di
         yield Difference(ChangeClass.REFUSED, "partitions", text, in_the_way)
 
 
-_ADDED = "what is written from now on may be in another partition than earlier records of its key"
+_ADDED = "new records may be in another partition than earlier records of their key"
 
 
 def _times(old: Source, new: Source) -> Iterator[Difference]:
     if old.timestamp != new.timestamp:
         was, now = (source.timestamp for source in (old, new))
         text = f"{was.name if was else 'none'}, now {now.name if now else 'none'}"
-        effect = "holds for what is read or written from now on"
+        effect = "applies to records read or written from now on"
         yield Difference(ChangeClass.IN_PLACE, "TIMESTAMP", text, effect)
     if old.topic.retention_ms != new.topic.retention_ms and new.topic.retention_ms is not None:
         text = f"{old.topic.retention_ms} ms, now {new.topic.retention_ms} ms"
-        yield Difference(
-            ChangeClass.SETTINGS, "RETENTION_MS", text, "the topic keeps what it was made with"
-        )
+        yield Difference(ChangeClass.SETTINGS, "RETENTION_MS", text, "the topic keeps its setting")
 
 
 def _constraints(old: Source, new: Source) -> Iterator[Difference]:
-    """What they mean for a query that reads or writes the source is a change of the query."""
-    effect = "holds for what is read from now on"
+    """Their effect on a query that reads or writes the source is a change of the query."""
+    effect = "applies to records read from now on"
     was, now = ({c.name: str(c) for c in source.expected_of_reads} for source in (old, new))
     for name in dict.fromkeys((*was, *now)):
         if was.get(name) != now.get(name):
             before, after = was.get(name), now.get(name)
             text = f"{before}, now {after}"
             if before is None or after is None:
-                text = f"{after} added" if after else f"{before} is gone"
+                text = f"{after} added" if after else f"{before} dropped"
             yield Difference(ChangeClass.IN_PLACE, "CONSTRAINT", text, effect)
     if was == now and list(was) != list(now):
         text = f"in another order: {', '.join(now)}"

@@ -73,7 +73,7 @@ def _check_statement(statement: CreateSource) -> None:
         )
     if statement.constraints:
         raise UnsupportedError(
-            "a look-up table has no constraints: no record is read that could violate one",
+            "a lookup table has no constraints: no record is read that could violate one",
             hint="Put the condition into the queries that join it.",
             span=statement.constraints[0].span,
         )
@@ -84,7 +84,7 @@ def _check_taken(given: WithProperties, connection: str) -> None:
     for name, span in given.spans.items():
         if name not in own:
             raise ConfigError(
-                f"a look-up table with CONNECTION='{connection}' has no property {name}",
+                f"a lookup table with CONNECTION='{connection}' has no property {name}",
                 hint=f"It may have {', '.join(own)}.",
                 span=span,
             )
@@ -107,7 +107,7 @@ def _check_columns(schema: Schema, connection: str, given: WithProperties) -> No
 
 def _no_column(column: Column, why: str) -> UnsupportedError:
     return UnsupportedError(
-        f"a look-up table cannot have the column {quote(column.name)} of type "
+        f"a lookup table cannot have the column {quote(column.name)} of type "
         f"{to_sql(column.type)}: {why}",
         hint="Omit it, or CAST the compared expression; keys are BOOLEAN, INT, BIGINT, "
         "DECIMAL, STRING or DATE.",

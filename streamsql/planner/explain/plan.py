@@ -1,4 +1,4 @@
-"""A query plan as text: the same for the same statement, without ids of objects or addresses."""
+"""A query plan as text: deterministic, without ids of objects or addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from streamsql.types import quote
 
 def explain(plan: QueryPlan, *, verbose: bool = False, running: QueryInfo | None = None) -> str:
     """Mode, state and operators; verbose: the operators after each rule that changed them.
-    `running`: the query of this plan, whose mode now may differ from the planned one."""
+    `running`: the running query of this plan, whose current mode may differ from the planned
+    one."""
     name = f"Query {plan.query_id}" if plan.query_id else "Push query"
     lines = [
         f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
@@ -48,18 +49,18 @@ def verbose_lines(plan: QueryPlan) -> list[str]:
 
 
 def _delivery_lines(plan: QueryPlan) -> list[str]:
-    """How often its rows are delivered, said of what is not the default."""
+    """The delivery guarantee, where it is not the default."""
     if isinstance(plan.root, FileSink):
-        return ["Delivery: exactly once, for whoever reads the files"]
+        return ["Delivery: exactly once, for readers of the files"]
     if plan.guarantee is Guarantee.AT_LEAST_ONCE or not isinstance(plan.root, Sink):
         return []
-    return [f"Delivery: exactly once; {_TOLD_APART[replay_of(plan.root)]}"]
+    return [f"Delivery: exactly once; {_RECOGNIZED[replay_of(plan.root)]}"]
 
 
-_TOLD_APART = {
-    Replay.SOURCE: "after a failure, rows are told apart by the record that caused them",
-    Replay.CAUSE: "after a failure, rows are told apart by the stream's record that caused them",
-    Replay.KEY: "after a failure, the newest row of each key is written once more",
+_RECOGNIZED = {
+    Replay.SOURCE: "after a failure, rows are recognized by the record that caused them",
+    Replay.CAUSE: "after a failure, rows are recognized by the stream's record that caused them",
+    Replay.KEY: "after a failure, the newest row of each key is written again",
     Replay.TASK: "each task of a batch is committed as a whole",
 }
 
@@ -73,12 +74,13 @@ def _state_lines(root: Operator) -> list[str]:
 
 def _lookup_lines(root: Operator) -> list[str]:
     names = ", ".join(dict.fromkeys(quote(join.lookup.name) for join in lookups(root)))
-    then = "as it is when a row is processed; one that is processed again may find something else"
+    then = "at the time a row is processed; a row that is processed again may find another one"
     return [f"Looked up: {names}, {then}"] if names else []
 
 
 def tree_lines(plan: Operator) -> list[str]:
-    """An operator a line, its inputs indented below; schemas under those that make columns."""
+    """One operator per line, its inputs indented below; schemas below operators that define
+    columns."""
     lines = [plan.line, *_indented(plan.details)]
     for source in plan.inputs:
         lines.extend(_indented(tree_lines(source)))

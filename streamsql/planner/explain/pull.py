@@ -1,4 +1,4 @@
-"""A pull query's plan as text: who answers it, and the operators."""
+"""A pull query's plan as text: its route and its operators."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _answered_by(route: Route, reads: tuple[str, ...]) -> str:
     if isinstance(route, StoredTables):
         *names, last = map(quote, route.names)
         if names:
-            return f"the stores of {', '.join(names)} and {last}, out of all of their rows"
-        return f"the store of {last}, out of all of its rows"
+            return f"the stores of {', '.join(names)} and {last}, from all of their rows"
+        return f"the store of {last}, from all of its rows"
     return f"the store of {quote(reads[0])}, by {route_text(route)}"
 
 

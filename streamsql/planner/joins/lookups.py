@@ -1,4 +1,4 @@
-"""Joins of a stream with a look-up table: which are allowed, and their operator."""
+"""Joins of a stream with a lookup table: which are allowed, and their operator."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def is_looked_up(leaf: Leaf) -> bool:
 
 
 def check_not_read(source: Source, span: Span | None) -> None:
-    """UnsupportedError, at the span, where a look-up table would be read rather than joined."""
+    """UnsupportedError, at the span, where a lookup table would be read rather than joined."""
     if source.lookup is None:
         return
     key = source.schema.key[0].name
     raise UnsupportedError(
-        f"{source.name} is a look-up table: it has rows for keys, and no changes that a query "
+        f"{source.name} is a lookup table: it has rows for keys, and no changes that a query "
         "could read",
         hint=_JOINED.format(quote(source.name), quote(key)),
         span=span,
@@ -72,7 +72,7 @@ def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
     if len(keys) != len(compared) or not all(key in compared for key in keys):
         names = " and ".join(column.name for column in source.schema.key)
         raise PlanError(
-            "Invalid join condition: look-up tables are joined on their primary key. "
+            "Invalid join condition: lookup tables are joined on their primary key. "
             f"Got {condition.text}.",
             hint=f"The primary key of {source.name} is {names}.",
             span=condition.span,
@@ -80,7 +80,7 @@ def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
 
 
 def looked_up_last(plan: Operator) -> Operator:
-    """The join or the source below the look-ups that stand last in FROM, and their conditions."""
+    """The join or the source below the lookups that stand last in FROM, and their conditions."""
     while isinstance(plan, LookupJoin) or (isinstance(plan, Filter) and plan.clause == "ON"):
         plan = plan.input
     return plan

@@ -1,5 +1,5 @@
-"""From column to column through all queries: what a stream, table or view comes from, up to what is
-declared over topics, and what comes from it."""
+"""The lineage of columns across queries: from a stream, table or view up to the declared sources,
+and down to the dependents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from streamsql.planner.select.build import build_inner
 
 @dataclass(frozen=True)
 class Place:
-    """A column of a stream, table or view; None: its rows, which columns decide about."""
+    """A column of a stream, table or view; None: its rows, which are the columns that filter
+    them."""
 
     source: str
     column: str | None
@@ -26,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Related:
-    """A place that another one comes from, or that comes from it; by which queries."""
+    """An upstream or downstream place, and the queries on the way to it."""
 
     place: Place
     by: Transformation
@@ -35,8 +36,8 @@ class Related:
 
 @dataclass(frozen=True)
 class _Step:
-    """From a place to one that it comes from, by a query or, in a view, by none. By nothing come
-    rows from rows: what decides about those of the one decides about those of the other."""
+    """A step from a place to one of its origins, by a query or, in a view, without one. `by` None
+    is a step from rows to rows: the origin's filters apply to them, too."""
 
     made: Place
     origin: Place
@@ -49,17 +50,17 @@ _Next = Callable[[_State], Iterable[tuple[_State, str | None]]]
 
 
 class Graph:
-    """The lineage of what a catalog holds; plans are looked at as they are needed."""
+    """The lineage of a catalog's objects; plans are built on demand."""
 
     def __init__(self, catalog: Catalog, plan_of: Callable[[str], Operator]) -> None:
-        """`plan_of` gives the plan of the query of an id."""
+        """`plan_of` returns the plan of a query by id."""
         self.catalog = catalog
         self._plan_of = plan_of
         self._steps = cache(self._steps_of)
 
     def upstream(self, place: Place) -> list[Related]:
-        """What a place comes from, as far back as it can be followed: to what is declared over a
-        topic, or to the query that has made a value of none."""
+        """All origins of a place, back to declared sources or to a query that computes a value from
+        no column."""
 
         def further(state: _State) -> Iterator[tuple[_State, str | None]]:
             at, by = state
@@ -82,7 +83,7 @@ class Graph:
     def _found(
         self, begin: _State, further: _Next, wanted: Callable[[Place], bool]
     ) -> list[Related]:
-        """All that can be reached, with the queries on the way: a stream may come from itself."""
+        """All reachable places, with the queries on the way. Cycles are allowed."""
         queries: dict[_State, frozenset[str]] = {begin: frozenset()}
         waiting = [begin]
         while waiting:
@@ -117,7 +118,7 @@ class Graph:
 
     @cached_property
     def _steps_back(self) -> dict[Place, list[_Step]]:
-        """All steps, by where they lead to."""
+        """All steps by origin."""
         found: dict[Place, list[_Step]] = {}
         for name in (*self.catalog.sources, *self.catalog.views):
             for step in (s for each in self._steps(name).values() for s in each):

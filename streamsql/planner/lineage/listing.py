@@ -1,4 +1,4 @@
-"""The lineage of a stream, table or view, column by column, in the order in which it is shown."""
+"""The lineage of a stream, table or view, column by column, in display order."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class Line:
-    """A column, and one that it comes from (or that comes from it) by some queries. A column that
-    is None stands for all: what the other one has to do with the rows. `related` None: the column
-    comes from none."""
+    """A column, and one of its origins or dependents, with the queries between them. A column that
+    is None stands for the rows of its source. `related` None: the column has no origin."""
 
     column: str | None
     related: Place | None
     by: Transformation | None
     queries: tuple[str, ...]
     topic: str | None = None
-    """That of the related place; a view has none."""
+    """The topic of the related place; None for a view."""
 
 
 def origins(graph: Graph, name: str, column: str | None, span: Span | None = None) -> list[Line]:
-    """What each column of `name`, or one alone, comes from, and then what decides which rows there
-    are. CatalogError or BindError at the span where it is not there."""
+    """The origins of each column of `name`, or of one, followed by those of its rows. CatalogError
+    or BindError at the span for an unknown name."""
     lines: list[Line] = []
     for each in _columns(name, column, graph.catalog, span):
         found = graph.upstream(Place(name, each))
@@ -41,8 +40,7 @@ def origins(graph: Graph, name: str, column: str | None, span: Span | None = Non
 
 
 def dependents(graph: Graph, name: str, column: str | None, span: Span | None = None) -> list[Line]:
-    """The other way round: what comes from each column, and which streams, tables and views have
-    rows that it decides about."""
+    """The dependents of each column, and the streams, tables and views whose rows depend on it."""
     catalog = graph.catalog
     names = (*catalog.sources, *catalog.views)
     shown = {n: {None, *_shown(_find(n, catalog))} for n in names}
@@ -89,6 +87,6 @@ def _lines(column: str | None, found: Iterable[Related], catalog: Catalog) -> It
 
 
 def _order(related: Related) -> tuple[bool, str, str, int]:
-    """What goes into a value first, then by name; in no order of chance."""
+    """Values first, then by name: a deterministic order."""
     place, by = related.place, related.by
     return (not by.direct, place.source, place.column or "", list(Transformation).index(by))

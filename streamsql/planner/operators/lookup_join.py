@@ -1,4 +1,4 @@
-"""LookupJoin: a stream's rows with those of a look-up table."""
+"""LookupJoin: a stream's rows with those of a lookup table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LookupJoin(RowByRow):
 
     @property
     def line(self) -> str:
-        return f"Look-up join {lookup_line(self)}"
+        return f"Lookup join {lookup_line(self)}"
 
     def lineage(self) -> Lineage:
         found, source = self.input.lineage(), self.lookup
@@ -74,7 +74,7 @@ class LookupJoin(RowByRow):
 
     def parts(self, at: Reading) -> Iterator[Part]:
         yield from self.input.parts(at)
-        yield at.part("look-up", self.alias, lookup_line(self))
+        yield at.part("lookup", self.alias, lookup_line(self))
 
     @property
     def differs_in_batch(self) -> str | None:
@@ -117,7 +117,7 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
         "User": lookup.user,
         "Password": lookup.password,
         "Cache": known,
-        "Look-ups": limit,
+        "Lookups": limit,
     }
 
 
@@ -127,5 +127,5 @@ def place_text(lookup: Lookup) -> str:
     if lookup.connection == "FILE":
         return f"{lookup.format} in '{lookup.place}', looked at for changes after {ttl}"
     cached = f"{lookup.rows} rows cached for {ttl}" if lookup.caches else "no cache"
-    limit = "" if lookup.per_second is None else f", {lookup.per_second} look-ups a second"
+    limit = "" if lookup.per_second is None else f", {lookup.per_second} lookups a second"
     return f"table {lookup.table} of {lookup.place}, {cached}{limit}"

@@ -1,1 +1,1 @@
-"""What planning gives: logical plans and statement plans, as data."""
+"""The results of planning: logical plans and statement plans, as data."""

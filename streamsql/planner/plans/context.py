@@ -1,4 +1,4 @@
-"""What statements with a query are planned with."""
+"""The inputs for planning a statement with a query."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Planning:
     """Forces the id of a persistent query (replay of the statement log)."""
     schemas: SchemaLookup | None = None
     rebuilds: bool = False
-    """Whether a query that replaces another is built anew from the log: then it need not go on from
-    what is there."""
+    """Whether a query that replaces another one is rebuilt: then it need not be compatible with the
+    existing state."""
     replaces: bool = False
-    """Whether an INSERT INTO .. SELECT takes the place of the query of its id."""
+    """Whether an INSERT INTO .. SELECT replaces the query of its id."""
     logged: bool = False
     """Whether the statement log holds the statement."""

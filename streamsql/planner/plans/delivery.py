@@ -1,7 +1,7 @@
-"""Exactly-once delivery: what it takes to give it to a plan.
+"""Exactly-once delivery: its requirements on a plan.
 
-A query that goes on after a failure runs its last batch again. What was committed of it must not be
-written a second time; how a repeated row is recognized is decided here, see
+A query that resumes after a failure repeats its last batch, of which committed rows must not be
+written again. This module decides how repeated rows are recognized, see
 docs/design/exactly-once.md.
 """
 
@@ -14,16 +14,16 @@ from streamsql.schema import Kind
 
 
 class Replay(Enum):
-    """What tells the committed rows of a batch that is run again from the others."""
+    """How committed rows of a repeated batch are recognized."""
 
     SOURCE = "SOURCE"
-    """The record of the input that caused a row: there is no state."""
+    """By the input record that caused the row: there is no state."""
     CAUSE = "CAUSE"
-    """That record and the row's task: a join of a stream's records with a table."""
+    """By that record and the row's task: a join of a stream's records with a table."""
     KEY = "KEY"
-    """The row's key: of a table only the newest is written again."""
+    """By the row's key: of a table only the newest row is written again."""
     TASK = "TASK"
-    """The row's task: all of its rows of a micro-batch are committed together, or none."""
+    """By the row's task: all of its rows of a micro-batch are committed together, or none."""
 
     @property
     def real_time(self) -> bool:

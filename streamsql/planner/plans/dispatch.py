@@ -1,6 +1,6 @@
-"""How each class of statements is planned, and what each plan does to the catalog.
+"""The functions that plan each class of statements, and those that apply each plan to the catalog.
 
-The modules of planner/ddl and planner/statements.py enter their functions here.
+The modules of planner/ddl and planner/statements.py register their functions here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from streamsql.planner.plans.statements import OtherPlan, Planned
 
 @singledispatch
 def plan_statement(statement: Statement, planning: Planning) -> Planned:
-    """What a statement will do. One without an entry needs no plan."""
+    """Plan a statement. A statement without an entry needs no plan."""
     return OtherPlan(statement)
 
 
 @singledispatch
 def apply(planned: Planned, catalog: Catalog) -> None:
-    """Bring the catalog in line with a statement that was done. A plan without an entry changes
-    nothing in it."""
+    """Update the catalog after a statement was executed. A plan without an entry changes
+    nothing."""

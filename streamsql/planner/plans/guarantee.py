@@ -1,4 +1,4 @@
-"""How often a row of a query's result is delivered when something fails, as the session asks."""
+"""The delivery guarantee that the session requests for a query's results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamsql.properties import GUARANTEE, get_text
 
 
 class Guarantee(Enum):
-    """Seen by who reads committed data alone."""
+    """Consumers that read committed data only see the difference."""
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE = "exactly_once"

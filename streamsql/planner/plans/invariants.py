@@ -1,4 +1,4 @@
-"""What holds for every plan, checked after each rule so that the rule that broke it is named."""
+"""The invariants of plans, checked after each rule so that the error names the rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamsql.planner.types.binding import columns_in
 
 
 def check_rewrite(rule: str, before: Operator, after: Operator) -> None:
-    """InternalError where a rule changed the result's schema or left a plan that is not sound."""
+    """InternalError if a rule changed the result's schema or left an invalid plan."""
     if before.schema != after.schema:
         raise InternalError(
             f"rule {rule} changed the schema from {before.schema} to {after.schema}"

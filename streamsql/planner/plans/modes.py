@@ -1,4 +1,4 @@
-"""Real time or micro-batch: how a query runs once it has caught up, and why."""
+"""Chooses real-time mode or micro-batches for a caught-up query, and explains why."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.properties import PROCESSING_MODE, get_text
 
 _NOT_IN_PARTS = (
-    "exactly-once delivery of its rows needs batches that are committed as a whole: behind this "
-    "state, what a failure interrupts does not come in the same order again"
+    "exactly-once delivery of its rows needs batches that are committed as a whole: after this "
+    "state, a repeated batch does not have its rows in the same order"
 )
 
 
 def decide_mode(root: Operator, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
-    """The mode; ConfigError where the session asks for real time and the query cannot have it."""
+    """The mode; ConfigError if the session requests real time and the query does not support it."""
     wanted = get_text(properties, PROCESSING_MODE)
     exactly_once = guarantee(properties) is Guarantee.EXACTLY_ONCE
     obstacle = next(_obstacles(root, emit), None)
@@ -36,17 +36,17 @@ def decide_mode(root: Operator, emit: Emit, properties: Mapping[str, str]) -> Mo
         return ModeDecision(Mode.MICRO_BATCH, obstacle)
     if wanted == "microbatch":
         return ModeDecision(Mode.MICRO_BATCH, f"'{PROCESSING_MODE}' is set to microbatch")
-    return ModeDecision(Mode.REAL_TIME, "all its operators run in Real-Time Mode")
+    return ModeDecision(Mode.REAL_TIME, "all its operators run in real-time mode")
 
 
 def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
-        yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
+        yield "EMIT FINAL waits for the end of a batch, which lasts a minute in real-time mode"
     for operator in operators(root):
         if sum(operator.shuffled_inputs(root)) > 1:
-            yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
+            yield "Spark's real-time mode does not merge the rows of two stateful operators"
         for name in python_functions(operator):
-            yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
+            yield f"Spark does not run Python functions such as {name} in real-time mode"
         yield from operator.obstacles
 
 
@@ -58,7 +58,7 @@ def python_functions(operator: Operator) -> Iterator[str]:
 
 
 def sources_read(root: Operator) -> tuple[str, ...]:
-    """The names of the sources, each once, from left to right, and then of what is looked up."""
+    """The names of the sources, each once, from left to right, followed by lookup tables."""
     scans = (operator for operator in operators(root) if isinstance(operator, Scan))
     found = [scan.source.name for scan in scans]
     return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
@@ -69,11 +69,11 @@ def topics_read(root: Operator) -> frozenset[str]:
 
 
 def lookups(root: Operator) -> list[LookupJoin]:
-    """What is looked up outside of Kafka, in the order of FROM."""
+    """The lookup joins in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
     return found[::-1]
 
 
 def time_decides(root: Operator) -> bool:
-    """Whether time alone may give rows to write in real time, without a record of their key."""
+    """Whether time alone may cause results in real time, without a record of their key."""
     return any(operator.time_decides for operator in operators(root))

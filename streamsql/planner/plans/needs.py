@@ -1,4 +1,4 @@
-"""Which columns of an operator's rows are read further up: joins and Top-N keep no others."""
+"""The columns of an operator's rows that later operators read: joins and Top-N store only these."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from streamsql.planner.types.binding import columns_in
 def needed_columns(
     root: Operator, above: frozenset[str] = frozenset()
 ) -> dict[int, frozenset[str]]:
-    """Of each operator, by its `id`, the names of the columns that those above it read.
+    """By the `id` of each operator, the names of the columns that the operators above it read.
 
-    Spark can not see which of a packed row's columns are used, so what is not is not packed.
+    Spark does not know which columns of a packed row are used, so unused ones are not packed.
     """
     read = above | {c.name for e in root.expressions for c in columns_in(e)}
     below = [needed_columns(child, read) for child in root.inputs]

@@ -40,11 +40,11 @@ class QueryPlan:
     columns: tuple[str, ...] = ()
     """The names of the result's columns in the order of the SELECT (a schema has keys first)."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
-    """Where reading begins, by topics, of those for which the query says so."""
+    """The start positions by topic, for topics with FROM."""
     guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
     unoptimized: Operator | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
-    partitions: int | None = None  # of its state, where a property sets their number
+    partitions: int | None = None  # of its state, if a property sets their number
 
     @property
     def schema(self) -> Schema:

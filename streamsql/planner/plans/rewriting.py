@@ -1,4 +1,4 @@
-"""What a rule is, and how it reaches every operator."""
+"""Rules, and their application to every operator of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamsql.planner.operators import Operator
 from streamsql.types import BOOLEAN
 
 Rule = Callable[[Operator], Operator]
-"""From a plan to one with the same schema and rows."""
+"""Rewrites a plan into one with the same schema and rows."""
 
 
 def transform_up(plan: Operator, change: Rule) -> Operator:

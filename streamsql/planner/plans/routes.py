@@ -1,6 +1,6 @@
-"""How a pull query is answered: out of served tables' stores, or by Spark's batch engine.
+"""The route of a pull query: served tables' stores or Spark's batch engine.
 
-A route says which rows must be looked at; the query's own filter decides about each of them again.
+A route bounds the rows to read; the query's own filter decides about each of them again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KeyLookup:
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The rows whose only key column, a STRING, lies between the two; None: no bound there."""
+    """The rows whose only key column, a STRING, is in the range; None: unbounded."""
 
     low: str | None = None
     high: str | None = None
@@ -51,14 +51,14 @@ class TableScan:
 
 @dataclass(frozen=True)
 class StoredTables:
-    """More than a filter and a projection, of all rows of tables that have stores."""
+    """All rows of served tables, for a query beyond a filter and a projection."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Spark reads the topics from the beginning to their present ends; `reason` says why."""
+    """Spark reads the topics from the beginning to their current ends; `reason` says why."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""FROM BEGINNING | LATEST | TIMESTAMP | OFFSETS: where the query begins to read its topics."""
+"""FROM BEGINNING | LATEST | TIMESTAMP | OFFSETS: the start positions of a query's topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamsql.types import quote
 
 
 def starts_of(root: Operator) -> dict[str, StartPosition]:
-    """The positions by topics; PlanError for one that cannot be, or two of one topic."""
+    """The positions by topic; PlanError for an invalid one, or two for one topic."""
     scans = [operator for operator in operators(root) if isinstance(operator, Scan)]
     found: dict[str, StartPosition] = {}
     for scan in scans:
@@ -21,8 +21,8 @@ def starts_of(root: Operator) -> dict[str, StartPosition]:
         others = [s for s in scans if s.source.topic.name == topic and s.start != scan.start]
         if others:
             raise PlanError(
-                f"{quote(scan.source.name)} is read from two places.",
-                hint="Say the same wherever the query reads it.",
+                f"{quote(scan.source.name)} is read from two start positions.",
+                hint="Use one start position in all clauses of the query that read it.",
                 span=scan.start.span,
             )
         found[topic] = scan.start
@@ -47,7 +47,7 @@ def _check(scan: Scan, start: StartPosition) -> None:
 
 
 def timestamp_of(start: StartPosition) -> int | None:
-    """Milliseconds since the epoch; None for a text that is no timestamp."""
+    """Milliseconds since the epoch; None for a text that is not a timestamp."""
     text = (start.timestamp or "").strip()
     # Four digits are a year.
     if text.isascii() and text.isdecimal() and len(text) > 4:

@@ -1,5 +1,5 @@
-"""What planning a statement gives: one frozen class for each kind of effect. Those that only one
-family of statements has stand with it, in planner/ddl."""
+"""The results of planning a statement: one frozen class for each kind of effect. Plans of a single
+family of statements are in its module in planner/ddl."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEPARATORS = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """What is known of an existing topic."""
+    """The properties of an existing topic."""
 
     partitions: int
     replicas: int
@@ -31,38 +31,37 @@ class TopicLookup(Protocol):
     """The planner's only view of Kafka."""
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic of that name, or None where there is none."""
+        """The topic of that name, or None."""
 
 
 class SchemaLookup(Protocol):
     """The planner's only view of a schema registry."""
 
     def schema(self, wanted: str | int) -> SchemaText | None:
-        """The latest schema of a subject, or the one of an id; None where there is none."""
+        """The latest schema of a subject, or the one of an id, or None."""
 
 
 @dataclass(frozen=True)
 class Touches:
-    """What a statement reaches: topics by their names, and what lies beyond topics."""
+    """The objects that a statement accesses: topics by name, and whether there are others."""
 
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
-    """Topics whose records are written, or that are made or deleted."""
+    """Topics whose records are written, or that are created or deleted."""
     beyond: bool = False
-    """Whether it has the server run code, or read or write files or another system."""
+    """Whether the server runs code for it, or accesses files or another system."""
 
 
 class Planned:
-    """The base of all that planning a statement can give."""
+    """The base of all results of planning."""
 
     @property
     def touches(self) -> Touches:
-        """What running the statement reaches; nothing but the catalog and the session."""
         return Touches()
 
     @property
     def makes(self) -> tuple[Thing, ...]:
-        """What is there afterwards as this makes it: an export keeps the statement for it."""
+        """The objects that the statement defines: an export keeps the statement for them."""
         return ()
 
     @property
@@ -71,12 +70,12 @@ class Planned:
 
 
 class CatalogChange(Planned, ABC):
-    """A statement that changes the catalog and nothing else: it needs no handler of its own."""
+    """A statement that changes only the catalog: it needs no handler."""
 
     @property
     @abstractmethod
     def done(self) -> tuple[str, ...]:
-        """What is answered, a message each."""
+        """The messages of the result."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +110,11 @@ class QueryStatementPlan(Planned):
     replaces: bool = False
     statement: Statement | None = None
     external: ExternalSink | None = None
-    """What it makes outside of Kafka."""
+    """The target outside Kafka."""
     warning: str | None = None
-    """What whoever runs it is told besides."""
+    """A warning for the user."""
     rebuilds: bool = False
-    """Whether the query that it replaces cannot go on as this one, which is built from the log."""
+    """Whether the query that it replaces has incompatible state, so that this one is rebuilt."""
 
     @property
     def touches(self) -> Touches:
@@ -124,7 +123,7 @@ class QueryStatementPlan(Planned):
 
     @property
     def writes(self) -> str | None:
-        """The name of what the query writes; None for a push query."""
+        """The name of the query's target; None for a push query."""
         target = self.sink or self.external
         return None if target is None else target.name
 
@@ -191,7 +190,7 @@ class InsertValuesPlan(Planned):
     expressions: tuple[Expression, ...]
     rowtime: Expression | None = None
     more: tuple[InsertValuesPlan, ...] = ()
-    """Those of the rows after the first."""
+    """The plans of the rows after the first."""
 
     @property
     def touches(self) -> Touches:
@@ -204,14 +203,14 @@ class InsertValuesPlan(Planned):
 
 @dataclass(frozen=True)
 class ExplainPlan(Planned):
-    """EXPLAIN of a statement: the text."""
+    """EXPLAIN of a statement."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class ExplainQueryPlan(Planned):
-    """EXPLAIN of a running query, which the executor knows."""
+    """EXPLAIN of a running query, which the executor completes."""
 
     query_id: str
     verbose: bool
@@ -230,7 +229,7 @@ class OtherPlan(Planned):
             case Print(topic=topic):
                 return Touches(reads=frozenset({topic}))
             case CreateConnector(properties=properties):
-                # Which of its properties name topics is known to the connector alone.
+                # Only the connector knows which of its properties name topics.
                 words = (word for p in properties for word in _SEPARATORS.split(str(p.value)))
                 return Touches(writes=frozenset(words), beyond=True)
         return Touches()

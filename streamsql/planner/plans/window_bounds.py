@@ -1,4 +1,4 @@
-"""Windows: those of the WINDOW clause, with its defaults filled in, and those of OVER."""
+"""The window bounds in a query's result."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from streamsql.schema import WINDOW_BOUNDS
 
 
 def window_bounds(root: Operator) -> frozenset[str]:
-    """The columns of a query's result that are bounds of the window of its rows, by whatever
-    names."""
+    """The columns of a query's result that are bounds of its rows' windows, under any name."""
     while not isinstance(root, Project) and len(root.inputs) == 1:
         (root,) = root.inputs
     names = frozenset(bound.name for bound in WINDOW_BOUNDS)

@@ -1,4 +1,4 @@
-"""WHERE on the stream of a stream-table or look-up join filters before the join, which then sees
+"""WHERE on the stream of a stream-table or lookup join filters before the join, which then sees
 fewer rows.
 
 Only there: the stream's rows neither keep state nor retract. The rows of a stream-stream join also

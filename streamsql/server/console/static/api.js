@@ -1,8 +1,8 @@
-// What the console asks of the server. All paths are relative: it may stand behind a proxy's prefix.
+// The requests of the console. All paths are relative: a proxy may add a prefix.
 
 const HEADERS = { "streamsql-console": "1" };
 
-/** An answer that is no success; `code` is the server's own error code. */
+/** An unsuccessful response; `code` is the server's error code. */
 export class Refused extends Error {
   constructor(status, code, message) {
     super(message);
@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-/** Called with the refusal when the session has not been opened, or is over. */
+/** Called with the error when the session has not been opened, or is over. */
 let onClosed = () => {};
 export function whenClosed(callback) {
   onClosed = callback;
@@ -53,7 +53,7 @@ export function login({ token, user, password }) {
 
 const LONG_NUMBER = /\d{16}/;
 
-/** JSON whose integers keep all their digits: as text, where a number would lose some. */
+/** JSON whose large integers become text, since a number would lose digits. */
 export function parse(text) {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_, value, context) =>
@@ -61,17 +61,17 @@ export function parse(text) {
     /^-?\d+$/.test(context.source) ? context.source : value);
 }
 
-/** What statements give, as lines. */
+/** The results of statements, line by line. */
 export function execute(sql, session, signal) {
   return linesOf("streamsql/execute", { sql, ...settings(session) }, signal);
 }
 
-/** What applying files gives, as lines. */
+/** The results of applying files, line by line. */
 export function apply(given, session, signal) {
   return linesOf("streamsql/apply", { ...given, ...settings(session) }, signal);
 }
 
-/** What files would change. */
+/** The effect of applying files. */
 export function planned(given, session, signal) {
   return post("streamsql/plan", { ...given, ...settings(session) }, { signal });
 }
@@ -81,8 +81,8 @@ function settings(session) {
 }
 
 /**
- * The lines of an answer as they come, in arrays. Nothing is read before it is asked for: who is
- * slow holds the query back.
+ * The lines of a response as they arrive, in arrays. Nothing is read ahead: a slow reader slows the
+ * query down.
  */
 async function* linesOf(path, body, signal) {
   const answer = await sent(path, body, { signal });

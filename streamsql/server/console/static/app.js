@@ -1,4 +1,4 @@
-// The console: who has come in sees a view; the part of the URL behind # says which.
+// The console: after the login it shows a view; the part of the URL after # selects it.
 
 import { get, login, post, whenClosed } from "./api.js";
 import { Changes } from "./changes.js";
@@ -18,7 +18,7 @@ const viewOf = () => {
   return name in VIEWS ? name : "graph";
 };
 
-/** The token of the address that the server printed; it does not stay in the address. */
+/** The token in the address that the server printed; it is removed from the address bar. */
 async function tokenOfAddress() {
   if (!location.hash.startsWith(TOKEN)) return;
   const token = location.hash.slice(TOKEN.length);
@@ -92,7 +92,7 @@ function App() {
     </main>`;
 }
 
-/** What another view has left for this one, once. */
+/** A one-time message from another view to this one. */
 function taken(ref) {
   const found = ref.current;
   ref.current = null;

@@ -1,5 +1,5 @@
-// Files that say what is to run: what applying them would do, and doing it. As `streamsql plan` and
-// `apply`, by the server's same endpoints.
+// The desired pipeline in files: preview and apply, by the endpoints of `streamsql plan` and
+// `apply`.
 
 import { planned } from "./api.js";
 import { Failed, Results } from "./results.js";
@@ -23,7 +23,7 @@ export function Changes() {
   const [run, begin] = useRun();
   const latest = useRef(0);
 
-  /** Shows what would come of it; of several that were asked for, the last. */
+  /** Previews the effect; of several requests, the last one wins. */
   const ask = async (given) => {
     begin(null);
     setPlan({ asking: true });

@@ -15,7 +15,7 @@ const LINE_POINTS = 5000;
 const isNumber = (field) => NUMBERS.test(field.type ?? "") && !MILLISECONDS.test(field.name);
 const isTime = (field) => TIMES.test(field.type ?? "") || MILLISECONDS.test(field.name);
 
-/** The columns to begin with: over time if there is any, else by the first that is no number. */
+/** The initial columns: over time if there is one, else over the first that is not a number. */
 export function chosen(fields, kind) {
   const numbers = [...fields.keys()].filter((index) => isNumber(fields[index]));
   const time = fields.findIndex(isTime);
@@ -26,7 +26,7 @@ export function chosen(fields, kind) {
   return { x: x.find((index) => index >= 0) ?? -1, y };
 }
 
-/** Points [x, y] of the rows; of rows with the same x the newest, for that is what a table has. */
+/** Points [x, y] of the rows; of rows with the same x the newest, as in a table. */
 export function points(result, kind, { x, y }) {
   const found = new Map();
   const field = result.fields[x];
@@ -53,7 +53,7 @@ function position(value, field, kind) {
   return Number.isNaN(number) ? null : number;
 }
 
-/** Times have no zone in SQL; they are UTC's. */
+/** SQL times have no zone; they are in UTC. */
 function zoned(text) {
   const given = String(text).replace(" ", "T");
   return /T/.test(given) && !/(Z|[+-]\d\d:?\d\d)$/.test(given) ? `${given}Z` : given;
@@ -125,7 +125,7 @@ function shownX(kind, labels, time) {
 }
 
 function colours(element) {
-  // A property's own text may be a function of the theme; a colour that is used is none.
+  // A property may be a function of the theme, which a resolved colour is not.
   const of = (name) => {
     element.style.color = `var(${name})`;
     const found = getComputedStyle(element).color;
@@ -144,7 +144,7 @@ function Plot({ result, kind, axes, count }) {
     found.map(([at], index) => (kind === "Bar" ? index : at)),
     found.map(([, value]) => value),
   ];
-  // Made anew where its form changes, else only given its data.
+  // Recreated when its form changes, else only given new data.
   const form = `${kind} ${axes.x} ${axes.y} ${kind === "Bar" ? labels.join("\0") : ""}`;
   useEffect(() => {
     const element = host.current;

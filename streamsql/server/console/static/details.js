@@ -1,4 +1,4 @@
-// What a thing of the graph is: DESCRIBE, EXPLAIN, its statement, and records of its topic.
+// The details of a node: DESCRIBE, EXPLAIN, its statement, and records of its topic.
 
 import { literal, milliseconds, quoted, short } from "./format.js";
 import { Results } from "./results.js";
@@ -61,7 +61,7 @@ function State({ node: { query, state } }) {
 const latency = (found) =>
   ["p50", "p95", "p99", "max"].map((name) => `${name} ${milliseconds(found[name])}`).join(", ");
 
-/** The answer of a statement that only tells. */
+/** The output of a read-only statement. */
 function Told({ sql }) {
   const [run, begin] = useRun();
   useEffect(() => {

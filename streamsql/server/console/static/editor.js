@@ -1,4 +1,4 @@
-// The editor's view: statements, what they gave, EXPLAIN beside them, and what was run before.
+// The editor view: statements, their results, EXPLAIN, and the history.
 
 import { clock, rate } from "./format.js";
 import { Results } from "./results.js";
@@ -90,7 +90,7 @@ function Running({ run }) {
   </span>`;
 }
 
-/** Rows a second, over the last few. */
+/** Rows per second, over the last few seconds. */
 function Speed({ result }) {
   const seen = useRef([]);
   const now = performance.now();

@@ -10,7 +10,7 @@ import { html, useEffect, useState } from "./vendor/ui.js";
 
 const RENDER_MS = 300;
 
-/** The log from its begin, read for as long as it is shown. */
+/** The log from its beginning, read while the view is shown. */
 function useGroups() {
   const [shown, setShown] = useState({ groups: [], count: 0, problem: null });
   useEffect(() => {
@@ -72,7 +72,7 @@ function Group({ group }) {
   </details>`;
 }
 
-/** First what would come of it, then the same in earnest. */
+/** First the preview, then the same for real. */
 function Replay({ query }) {
   const [run, begin] = useRun();
   const [tried, setTried] = useState(false);

@@ -18,9 +18,9 @@ const CAUSES = ["deserializationError", "recordProcessingError", "serializationE
 export const SQL = `SELECT time, queryId, \`TOPIC\`, \`PARTITION\`, offset, ${
   [...MESSAGES, ...RECORDS, ...CAUSES].map((text, index) => `${text} AS c${index}`).join(", ")
 } FROM ${LOG} WHERE level IS NULL OR level <> 'INFO' EMIT CHANGES;`;
-// What is only information tells of records that a replay has put through after all.
+// A replayed record whose entry is informational.
 
-/** What all errors of one reason have in common: values and numbers of a record are left out. */
+/** The common part of errors with one reason: values and numbers of a record are removed. */
 export function reason(message) {
   return message
     .replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, "…")
@@ -52,7 +52,7 @@ function decoded(base64) {
   return new TextDecoder().decode(bytes);
 }
 
-/** Groups by query, kind and reason; only so many examples of each are kept. */
+/** Groups by query, kind and reason; each keeps a limited number of examples. */
 export class Groups {
   constructor() {
     this.count = 0;

@@ -1,4 +1,4 @@
-// Values, numbers and names as people read them.
+// Values, numbers and names in readable form.
 
 const LARGE = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
@@ -28,7 +28,7 @@ export function clock(milliseconds) {
   return milliseconds ? new Date(milliseconds).toLocaleString() : "–";
 }
 
-/** A name as SQL has it. */
+/** A name as SQL quotes it. */
 export function quoted(name) {
   return /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
 }

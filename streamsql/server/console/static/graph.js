@@ -1,4 +1,4 @@
-// The graph of topics, streams, tables and queries, with what flows through it.
+// The graph of topics, streams, tables and queries, with the flow through it.
 
 import { get } from "./api.js";
 import { Details } from "./details.js";
@@ -8,13 +8,13 @@ import { html, useEffect, useMemo, useRef, useState } from "./vendor/ui.js";
 
 const LOOK_MS = 1000;
 const NARROW = 700;
-const RATES_MS = 5000; // Rates are means of so long: records often come in bursts.
+const RATES_MS = 5000; // The window of rates: records often come in bursts.
 const WORDS = {
   failed: "failed", waiting: "waiting", erring: "records fail", slow: "behind",
   paused: "paused", well: "well",
 };
 
-/** The looks that rates are made of, asked for while the page is seen. */
+/** The samples for rates, requested while the page is visible. */
 function useLooks() {
   const [looks, setLooks] = useState({ all: [], problem: null });
   useEffect(() => {
@@ -46,7 +46,7 @@ function withNewest(looks, seen) {
   return [...others, seen];
 }
 
-/** The inner size of the element that is given to the function. */
+/** The inner size of the element that is passed to the function. */
 function useSize() {
   const [element, setElement] = useState(null);
   const [size, setSize] = useState({ width: innerWidth, height: innerHeight });
@@ -94,7 +94,7 @@ export function GraphView({ onOpen }) {
   </div>`;
 }
 
-/** The scale at which all is seen at once; on a narrow page, which scrolls, from side to side. */
+/** The scale at which everything is visible; a narrow page fits the width and scrolls. */
 function fitting(places, width, height) {
   return places ? Math.min(1, width / places.width, height / places.height) : 1;
 }
@@ -167,7 +167,7 @@ function Node({ node, place, selected, onSelect }) {
   </g>`;
 }
 
-/** The same as a table, for who does not read drawings, and with more numbers. */
+/** The same as a table, for screen readers, and with more numbers. */
 function Queries({ nodes, onSelect }) {
   const queries = nodes.filter((node) => node.kind === "query");
   if (!queries.length) return null;

@@ -1,5 +1,5 @@
-// From what the server says of its queries to nodes and edges, and from two looks to rates: neither
-// views nor requests.
+// From the server's query list to nodes and edges, and from two samples to rates: no views, no
+// requests.
 
 import { Graph, layout } from "./vendor/dagre.js";
 
@@ -9,7 +9,7 @@ const CHARACTER = 7.4;
 const WIDTH = { least: 120, most: 260 };
 const HEIGHT = 46;
 
-/** What a graph is drawn of: [{id, kind, name, ..}] and [{from, to, ..}]; `before`: an older look. */
+/** The model of a graph: [{id, kind, name, ..}] and [{from, to, ..}]; `before`: an older sample. */
 export function model(seen, before) {
   const nodes = [];
   const edges = [];
@@ -22,7 +22,7 @@ export function model(seen, before) {
     nodes.push({ id: `source ${source.name}`, kind: source.kind.toLowerCase(), name: source.name,
       below: source.lookedUp ?? source.topic, state: "", source });
     if (source.lookedUp) continue;
-    // The topic of what a query writes is told in its node; others have one of their own.
+    // The topic that a query writes is part of its node; others have nodes of their own.
     if (source.writers.length && shared.get(source.topic) === 1) continue;
     topics.add(source.topic);
     const speed = written(seen, before, source.topic, seconds);
@@ -73,7 +73,7 @@ function written(seen, before, topic, seconds) {
   return perSecond(seen.topics[topic], before?.topics[topic], seconds);
 }
 
-/** Null for what is not known; a count that went back has begun anew. */
+/** Null if unknown; a counter that decreased was reset. */
 function perSecond(now, then, seconds) {
   if (now == null || then == null || seconds <= 0) return null;
   return Math.max(0, now - then) / seconds;
@@ -86,7 +86,7 @@ function ratesOf(query, last, seconds) {
   };
 }
 
-/** failed, waiting, erring, slow, paused or well: what its colour says. */
+/** failed, waiting, erring, slow, paused or well: the meaning of its colour. */
 export function health(query, speeds, last) {
   if (query.state === "ERROR") return "failed";
   if (query.state === "WAITING") return "waiting";
@@ -97,12 +97,12 @@ export function health(query, speeds, last) {
   return "well";
 }
 
-/** What the places of all things depend on. */
+/** The input of the layout. */
 export function shape({ nodes, edges }, across) {
   return JSON.stringify([across, nodes.map((n) => [n.id, n.name.length]), edges.map((e) => [e.from, e.to])]);
 }
 
-/** Where everything is: by id a node's middle and size, by "from > to" an edge's points and label. */
+/** The layout: by id a node's centre and size, by "from > to" an edge's points and label. */
 export function placed({ nodes, edges }, across) {
   const graph = new Graph({ multigraph: false });
   graph.setGraph({ rankdir: across ? "LR" : "TB", nodesep: 18, ranksep: 50, marginx: 12, marginy: 12 });

@@ -1,4 +1,4 @@
-// What statements have given: tables, texts, messages and errors.
+// The results of statements: tables, texts, messages and errors.
 
 import { Chart, CHARTS } from "./chart.js";
 import { short } from "./format.js";
@@ -39,7 +39,7 @@ export function Failed({ error }) {
 
 function Rows({ result }) {
   const [view, setView] = useState("Table");
-  // What SHOW and DESCRIBE tell has no types, and nothing to be drawn.
+  // The rows of SHOW and DESCRIBE have no types, and no chart.
   const views = result.fields.some((field) => field.type) ? ["Table", ...CHARTS] : [];
   return html`<section class="result">
     <header>
@@ -63,7 +63,7 @@ function counted(result) {
 
 function Table({ result }) {
   const [shown, setShown] = useState(SHOWN);
-  // Of a query that goes on, the newest first: they are what one looks for.
+  // Of a continuous query, the newest rows come first.
   const rows = result.live ? result.rows.slice(-SHOWN_LIVE).reverse() : result.rows.slice(0, shown);
   const more = result.live ? 0 : result.rows.length - rows.length;
   return html`<div class="table" tabindex="0" role="region" aria-label="Rows">

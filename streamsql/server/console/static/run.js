@@ -1,14 +1,14 @@
-// Statements at work: what they have given so far, for a view to show.
+// Running statements: their results so far, for a view to show.
 
 import { apply, execute } from "./api.js";
 import { writer } from "./types.js";
 
-/** Of a query that goes on, the newest rows are kept; of one that ends, so many. */
+/** A continuous query keeps its newest rows; a finite one has a limit. */
 export const KEPT_LIVE = 1000;
 export const KEPT = 20000;
 const BREATH_MS = 16;
 
-/** What SET and DEFINE have changed: each request has a session of its own. */
+/** The effects of SET and DEFINE: each request has a session of its own. */
 export const session = { properties: {}, variables: {} };
 
 function changed(line) {
@@ -24,8 +24,8 @@ let runs = 0;
 
 export class Run {
   /**
-   * Of statements, or of {files, prune} that are applied; `notify` is called when there is something
-   * new, as often as lines come.
+   * Runs statements, or applies {files, prune}; `notify` is called when there are new results, as
+   * often as lines arrive.
    */
   constructor(work, notify) {
     this.id = ++runs;
@@ -50,7 +50,7 @@ export class Run {
         for (const line of lines) {
           this._take(line);
           if (performance.now() - since > BREATH_MS) {
-            // The page is to answer keys and clicks, however much comes.
+            // The page has to react to keys and clicks, however many rows arrive.
             await breath();
             since = performance.now();
           }
@@ -71,7 +71,7 @@ export class Run {
     this._resume();
   }
 
-  /** Rows that come meanwhile wait in Kafka: nothing more is read. */
+  /** Later rows wait in Kafka: reading stops. */
   pause(paused) {
     this.paused = paused;
     if (!paused) this._resume();
@@ -125,7 +125,7 @@ export class Run {
     const row = Array.isArray(cells) ? { cells, tombstone, number: into.count } : cells;
     into.count += 1;
     into.rows.push(row);
-    // Seldom, and many at a time: to shift each would cost more than the rows.
+    // Rarely, and many at a time: shifting each one would cost more than the rows.
     const bound = into.live ? KEPT_LIVE : KEPT;
     if (into.rows.length > 2 * bound) into.rows = into.rows.slice(-bound);
     return row;

@@ -1,4 +1,4 @@
-// The files of statements on the server's side: opened and saved, where the server allows it.
+// Files of statements on the server: opened and saved, if the server allows it.
 
 import { get, post } from "./api.js";
 import { html, useEffect, useState } from "./vendor/ui.js";
@@ -6,7 +6,7 @@ import { html, useEffect, useState } from "./vendor/ui.js";
 const SCRIPTS = "streamsql/scripts";
 const pathOf = (name) => `${SCRIPTS}/${encodeURIComponent(name)}`;
 
-/** `text` is a reference to what the editor holds; `onOpen` is given the text of a file. */
+/** `text` refers to the editor's text; `onOpen` receives the text of a file. */
 export function Scripts({ text, onOpen }) {
   const [known, setKnown] = useState({ opens: false, saves: false, scripts: [] });
   const [name, setName] = useState("");

@@ -1,6 +1,6 @@
-// SQL's surface: where statements end, and what an editor colours. What it means the server knows.
+// The lexical structure of SQL: the ends of statements, and syntax colours. The server parses it.
 
-/** Where a comment, a string, a quoted name or a body that begins at `at` ends; `at` for none. */
+/** The end of the comment, string, quoted name or body at `at`; `at` if there is none. */
 function skipped(text, at) {
   const ends = { "'": "'", "`": "`", '"': '"' }[text[at]];
   if (ends) return after(text, ends, at + 1);
@@ -15,7 +15,7 @@ function after(text, end, from) {
   return found < 0 ? text.length : found + end.length;
 }
 
-/** The pieces of a text, each with its semicolon: [{from, to, text}]. */
+/** The statements of a text, each with its semicolon: [{from, to, text}]. */
 export function statements(text) {
   const found = [];
   let begin = 0;
@@ -37,7 +37,7 @@ export function statements(text) {
   return found;
 }
 
-/** The statement at a place in a text, or the one before it. */
+/** The statement at a position in a text, or the one before it. */
 export function statementAt(text, place) {
   const all = statements(text);
   return all.find((each) => place <= each.to) ?? all.at(-1) ?? { from: 0, to: 0, text: "" };

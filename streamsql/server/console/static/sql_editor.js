@@ -1,4 +1,4 @@
-// The editor: CodeMirror, whose completion and checks are the server's.
+// The editor: CodeMirror, with completion and checks by the server.
 
 import { get, post } from "./api.js";
 import { session } from "./run.js";
@@ -59,7 +59,7 @@ const theme = EditorView.theme({
   ".cm-activeLine, .cm-activeLineGutter": { background: "var(--shade)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
     { background: "var(--selection)" },
-  // Not the image that it would be by default: the page's policy allows no data: addresses.
+  // The default is an image in a data: address, which the page's policy forbids.
   ".cm-lintRange-error": {
     backgroundImage: "none",
     textDecoration: "underline wavy var(--bad)",
@@ -151,7 +151,7 @@ function extensions(words, keys, checks, changed) {
 
 /**
  * `handle.current` becomes the view; `keys` are functions by CodeMirror's names of keys; `checks`:
- * whether what cannot be run now is underlined.
+ * whether invalid statements are underlined.
  */
 export function SqlEditor({ text, handle, keys, checks, onChange }) {
   const host = useRef(null);

@@ -1,5 +1,5 @@
-// What this browser keeps of the console: theme, draft, history. Where it may keep nothing (a
-// private window), everything works without.
+// The console's data in this browser: theme, draft, history. Everything works without storage, as
+// in a private window.
 
 const PREFIX = "streamsql.";
 

@@ -1,9 +1,9 @@
-// Values as the server sends them, by the text of their type: a STRUCT is a list of its fields'
-// values, a MAP one of pairs, what JSON lacks is text. Here they become text again for people.
+// Formats values by the text of their type: a STRUCT arrives as a list of its fields' values, a MAP
+// as one of pairs, and types that JSON lacks as text.
 
 const PLAIN = /^(?:`(?:[^`]|``)*`|[^<>,`(]+(?:\([^)]*\))?)/;
 
-/** A function from a value of the type to text; `type` is null for what SHOW tells. */
+/** A function from a value of the type to text; `type` is null for rows of SHOW. */
 export function writer(type) {
   if (!type || !type.includes("<")) return plain;
   const inner = written(reader(type));
@@ -36,7 +36,7 @@ function word(from) {
   return found.trim();
 }
 
-/** The writer of the type that stands where `from` is, which is read. */
+/** The writer of the type at `from`, which is passed. */
 function written(from) {
   if (take(from, "ARRAY<")) {
     const element = nullable(written(from));

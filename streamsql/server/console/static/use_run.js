@@ -1,11 +1,11 @@
-// Statements at work for a view: it is drawn anew as they give something, but not at every row.
+// Running statements in a view, which is redrawn on new results, but not for every row.
 
 import { Run } from "./run.js";
 import { useEffect, useRef, useState } from "./vendor/ui.js";
 
 const RENDER_MS = 150;
 
-/** A counter that changes at most so often, and that a view can depend on. */
+/** A counter with a limited rate of changes, on which a view can depend. */
 function useNews() {
   const [count, setCount] = useState(0);
   const timer = useRef(null);
@@ -20,7 +20,7 @@ function useNews() {
   return [count, tell.current];
 }
 
-/** A Run with a function that begins another, of what it is given; one at a time. */
+/** A Run, and a function that begins another one; one at a time. */
 export function useRun() {
   const [, tell] = useNews();
   const [run, setRun] = useState(null);

@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Turns a record that tells of changes in a database into rows like those of {@link RecordDecoder}:
- * of a table each key's new row or that it is gone ({@link ChangedTable}), of a stream a row a
- * change ({@link ChangeEvents}).
+ * Decodes a record of a change data capture topic into rows like those of {@link RecordDecoder}.
+ * For a table: the new row of each key, or its deletion ({@link ChangedTable}). For a stream: a row
+ * per change ({@link ChangeEvents}).
  *
  * <p>A record that cannot be read is reported to the processing log and gives no rows. Without a
  * log it fails the query.
@@ -30,16 +30,16 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class ChangeDecoder implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** What changes mean to a source. */
+  /** How a source interprets changes. */
   interface Rows extends Serializable {
-    /** The fields of the rows that come of the changes of one record. */
+    /** The fields of the rows that the changes of one record give. */
     List<Object[]> of(List<Change> changes, byte[] key) throws RecordException;
 
-    /** The same of a record without a value. */
+    /** The fields of the rows of a record without a value. */
     List<Object[]> ofTombstone(byte[] key);
   }
 
-  /** By queries: the truncation that has stopped them, which each new try of theirs finds. */
+  /** By query: the truncation that stopped it. Every retry meets it again. */
   private static final Map<String, String> STOPPED = new ConcurrentHashMap<>();
 
   private final ChangeReader reader;
@@ -67,11 +67,11 @@ public final class ChangeDecoder implements Serializable {
   }
 
   /**
-   * The decoder of a topic of changes.
+   * The decoder of a change topic.
    *
-   * @param keySchema the key's columns, which are read out of the rows, as Spark's JSON of a struct
+   * @param keySchema the key's columns, read from the rows, as Spark's JSON of a struct
    * @param table whether the source is a table
-   * @param stopsAtTruncate whether the query fails where that table was truncated
+   * @param stopsAtTruncate whether a truncation of the table fails the query
    * @param log and {@code step}: see {@link RecordDecoder#of}
    */
   public static ChangeDecoder of(
@@ -106,12 +106,12 @@ public final class ChangeDecoder implements Serializable {
     return new ChangeDecoder(reader, rows, row, stopsAtTruncate && table, log, step);
   }
 
-  /** The type of what {@link #decode} gives: an array of rows. */
+  /** The type of {@link #decode}'s result: an array of rows. */
   public ArrayType rowsType() {
     return DataTypes.createArrayType(rowType, false);
   }
 
-  /** The rows in their order, none for a record that cannot be read. */
+  /** The rows in order; none for a record that cannot be read. */
   public ArrayData decode(byte[] key, byte[] value, UTF8String topic, int partition, long offset) {
     CurrentRecord.set(queryId, topic, partition, offset, key, value);
     List<Change> changes = new ArrayList<>(1);
@@ -127,7 +127,7 @@ public final class ChangeDecoder implements Serializable {
     }
   }
 
-  /** It is in the log once, not with each try. */
+  /** Logged once, not for every retry. */
   private IllegalStateException stopped(RecordException truncated, byte[] value) {
     CurrentRecord at = CurrentRecord.get();
     String place =
@@ -139,7 +139,7 @@ public final class ChangeDecoder implements Serializable {
         truncated.getMessage()
             + ", says the record at "
             + place
-            + ". To go on with them, SET 'streamsql.on.truncate' = 'continue' and RESUME the"
+            + ". To continue with them, SET 'streamsql.on.truncate' = 'continue' and RESUME the"
             + " query");
   }
 

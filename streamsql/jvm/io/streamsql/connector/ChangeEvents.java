@@ -11,15 +11,15 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A database's changes as a stream, a row each, in the columns OP, BEFORE, AFTER, SOURCE and TS_MS,
- * as many of them as are wanted. A key's columns are those of the row after the change or, if there
- * is none, before it. Tombstones are no changes.
+ * A database's changes as a stream: one row per change, with those of the columns OP, BEFORE,
+ * AFTER, SOURCE and TS_MS that the source declares. The key's columns come from the row after the
+ * change or, if there is none, from the row before it. Tombstones are ignored.
  */
 final class ChangeEvents implements ChangeDecoder.Rows {
   private static final long serialVersionUID = 1L;
   private final StructType values;
 
-  /** The columns of BEFORE and AFTER, and behind them those of the key that are not among these. */
+  /** The columns of BEFORE and AFTER, followed by the key's columns that are not among them. */
   private final StructType image;
 
   private final int[] keys;
@@ -52,12 +52,12 @@ final class ChangeEvents implements ChangeDecoder.Rows {
     return name(field).equals("BEFORE") || name(field).equals("AFTER");
   }
 
-  /** What is read of the database's rows. */
+  /** The columns that are read of the database's rows. */
   StructType image() {
     return image;
   }
 
-  /** What is read of a change's source; null: nothing. */
+  /** The fields that are read of a change's source; null: none. */
   StructType source() {
     return Arrays.stream(values.fields())
         .filter(field -> name(field).equals("SOURCE"))
@@ -71,9 +71,9 @@ final class ChangeEvents implements ChangeDecoder.Rows {
     List<Object[]> rows = new ArrayList<>(changes.size());
     for (Change change : changes) {
       Object[] row = new Object[keys.length + values.length() + 1];
-      Object[] told = change.after() != null ? change.after() : change.before();
-      for (int i = 0; i < keys.length && told != null; i++) {
-        row[i] = told[keys[i]];
+      Object[] image = change.after() != null ? change.after() : change.before();
+      for (int i = 0; i < keys.length && image != null; i++) {
+        row[i] = image[keys[i]];
       }
       for (int i = 0; i < values.length(); i++) {
         row[keys.length + i] = value(change, name(values.fields()[i]));

@@ -15,14 +15,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A database's table as ours: of each key that a record tells of its last row, or that there is
- * none. The key is read out of the rows themselves; only of a deletion that does not have it, and
- * of a tombstone, out of the record's key. Needed of the rows before are their keys alone.
+ * A database's table as a table: the last row of each key in a record, or its deletion. The key is
+ * read from the rows. A deletion without key columns and a tombstone take it from the record's key.
+ * Of the rows before a change only the keys are needed.
  */
 final class ChangedTable implements ChangeDecoder.Rows {
   private static final long serialVersionUID = 1L;
 
-  /** What stands for a large value of PostgreSQL's that has not changed, and so is in no log. */
+  /** The placeholder for a large PostgreSQL value that has not changed and is not in the log. */
   private static final UTF8String UNCHANGED = UTF8String.fromString("__debezium_unavailable_value");
 
   private static final byte[] UNCHANGED_BYTES =
@@ -34,8 +34,8 @@ final class ChangedTable implements ChangeDecoder.Rows {
   private final boolean keepsPlaceholders;
 
   /**
-   * @param columns the key's, and behind them the value's
-   * @param keepsPlaceholders whether somebody further on knows the values that are not told
+   * @param columns the key's, followed by the value's
+   * @param keepsPlaceholders whether a later operator resolves the placeholders
    */
   ChangedTable(
       ChangeReader reader, StructType keys, StructType columns, boolean keepsPlaceholders) {
@@ -54,8 +54,8 @@ final class ChangedTable implements ChangeDecoder.Rows {
         case "d" -> put(rows, deletion(deleted(change, recordKey)));
         case "t" ->
             throw new RecordException(
-                "the table was truncated in the database, which does not say its rows: they stay");
-        default -> throw new RecordException("no change of a row: op '" + change.op() + "'");
+                "the table was truncated in the database; its rows stay, since the record does not list them");
+        default -> throw new RecordException("not a change of a row: op '" + change.op() + "'");
       }
     }
     return new ArrayList<>(rows.values());
@@ -76,9 +76,9 @@ final class ChangedTable implements ChangeDecoder.Rows {
     Object[] row = Arrays.copyOf(after, columns.length() + 1);
     for (int i = 0; i < columns.length(); i++) {
       if (isUnchanged(row[i])) {
-        Object told = before == null ? null : before[i];
-        if (told != null && !isUnchanged(told)) {
-          row[i] = told;
+        Object previous = before == null ? null : before[i];
+        if (previous != null && !isUnchanged(previous)) {
+          row[i] = previous;
         } else if (i < keys || !keepsPlaceholders) {
           throw unavailable(i);
         }
@@ -97,8 +97,8 @@ final class ChangedTable implements ChangeDecoder.Rows {
 
   private RecordException unavailable(int column) {
     return new RecordException(
-            "the value, unchanged, is not in the database's log: ALTER TABLE .. REPLICA IDENTITY"
-                + " FULL has it written there, UNAVAILABLE_VALUES='KEEP' has the last one kept")
+            "the unchanged value is not in the database's log: ALTER TABLE .. REPLICA IDENTITY"
+                + " FULL adds it to the log, UNAVAILABLE_VALUES='KEEP' keeps the previous value")
         .in(".after." + columns.fields()[column].name());
   }
 
@@ -110,7 +110,7 @@ final class ChangedTable implements ChangeDecoder.Rows {
         || (value instanceof byte[] bytes && Arrays.equals(bytes, UNCHANGED_BYTES));
   }
 
-  /** The row that is gone: its key at least. */
+  /** The deleted row: at least its key. */
   private Object[] deleted(Change change, byte[] recordKey) throws RecordException {
     Object[] row = hasKey(change.before()) ? change.before() : named(recordKey);
     if (row == null) {
@@ -120,7 +120,7 @@ final class ChangedTable implements ChangeDecoder.Rows {
     return row;
   }
 
-  /** What a record's key tells, if it is all of our key. */
+  /** The key that a record's key holds, if it has all columns of the source's key. */
   private Object[] named(byte[] recordKey) {
     if (recordKey == null) {
       return null;
@@ -129,7 +129,7 @@ final class ChangedTable implements ChangeDecoder.Rows {
       Object[] found = reader.key(recordKey);
       return hasKey(found) ? found : null;
     } catch (RecordException e) {
-      return null; // a key of another form: the deletion before the tombstone has told it
+      return null; // a key in another form; the deletion before the tombstone was applied
     }
   }
 
@@ -161,14 +161,14 @@ final class ChangedTable implements ChangeDecoder.Rows {
     return fields;
   }
 
-  /** Later ones of the same key take its place, and come last. */
+  /** Later changes of a key replace earlier ones and come last. */
   private void put(Map<List<Object>, Object[]> rows, Object[] row) {
     List<Object> key = key(row);
     rows.remove(key);
     rows.put(key, row);
   }
 
-  /** What is equal to that of another row with the same key. */
+  /** A key's columns as a value that supports equality. */
   private List<Object> key(Object[] row) {
     List<Object> values = new ArrayList<>(keys);
     for (int i = 0; i < keys; i++) {

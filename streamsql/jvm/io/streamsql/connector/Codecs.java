@@ -28,8 +28,8 @@ import org.apache.spark.sql.types.StructType;
  *   <li>{@code registry.url} and others of {@code registry.}, see {@link
  *       io.streamsql.formats.SchemaRegistry}: where AVRO, PROTOBUF and JSON_SR find the schema of a
  *       record by its id
- *   <li>{@code schema}, {@code schema.id}, {@code schema.references}, {@code schema.message}: what
- *       they write by, and PROTOBUF_NOSR reads by
+ *   <li>{@code schema}, {@code schema.id}, {@code schema.references}, {@code schema.message}: the
+ *       writer's schema, and the reader's of PROTOBUF_NOSR
  *   <li>{@code window}: "time" or "session": the bytes end with the bounds of a window, and two
  *       columns WINDOWSTART, WINDOWEND follow the columns of the schema
  *   <li>{@code window.size}: milliseconds, for {@code window=time}: WINDOWEND = WINDOWSTART + size
@@ -56,11 +56,11 @@ final class Codecs {
   }
 
   /**
-   * The reader of changes for a format that tells of them. Properties besides those of the
-   * registry: {@code timestamp.precision}, {@code time.precision}, {@code decimal.mode}.
+   * The reader of a change format. Properties in addition to those of the registry: {@code
+   * timestamp.precision}, {@code time.precision}, {@code decimal.mode}.
    *
    * @param columns of a row of the database's table
-   * @param source the type of what is told of a change's source; null: nobody wants it
+   * @param source the type of the fields of a change's source; null: not read
    */
   static ChangeReader changes(
       String format, Map<String, String> properties, StructType columns, StructType source) {
@@ -69,11 +69,11 @@ final class Codecs {
       case "DEBEZIUM_AVRO" -> new DebeziumAvro(columns, source, properties);
       case "MAXWELL_JSON" -> new MaxwellJson(columns, source);
       case "CANAL_JSON" -> new CanalJson(columns, source);
-      default -> throw new IllegalArgumentException("not a format of changes: " + format);
+      default -> throw new IllegalArgumentException("not a change format: " + format);
     };
   }
 
-  /** The schema that Python sent as JSON text. */
+  /** The schema that Python passes as JSON. */
   static StructType schema(String json) {
     return (StructType) DataType.fromJson(json);
   }

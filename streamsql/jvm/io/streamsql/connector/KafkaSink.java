@@ -41,18 +41,18 @@ import org.apache.spark.sql.streaming.DataStreamWriter;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Writes rows to Kafka with the record timestamps that Spark's own sink cannot set.
+ * Writes rows to Kafka with record timestamps, which Spark's own sink cannot set.
  *
- * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now),
+ * <p>Input: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now),
  * headers ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null.
- * Delivery is at least once: the end of a task waits for its records and fails it if one was not
- * written. With a {@link Delivery} it is exactly once, and the columns partition INT and offset
- * BIGINT follow, which name the record of the input that caused the row. A record that Kafka can
- * never take (too large, a time it does not allow) goes to the processing log; one that could not
- * be encoded is there already.
+ * Delivery is at least once: the end of a task waits for its records and fails the task if one was
+ * not written. With a {@link Delivery} it is exactly once, and two more columns, partition INT and
+ * offset BIGINT, name the input record that caused the row. A record that Kafka can never accept
+ * (too large, timestamp out of range) goes to the processing log; a record that could not be
+ * encoded is already there.
  *
- * <p>It is by type what hands rows on to Python, and has nothing else of it: to that alone Spark
- * gives rows as they are. For any other writer it makes an object of each first.
+ * <p>It extends {@link PythonForeachWriter} only for its type: Spark passes rows to that class as
+ * they are, and converts each row to an object for any other writer.
  */
 public final class KafkaSink extends PythonForeachWriter {
   private static final long serialVersionUID = 1L;
@@ -77,7 +77,7 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient String topic;
 
   /**
-   * @param writer the same in all tasks of a query, until it is started anew
+   * @param writer identifies the run; the same in all of its tasks
    * @param live see {@link #write}
    */
   KafkaSink(
@@ -95,10 +95,10 @@ public final class KafkaSink extends PythonForeachWriter {
   }
 
   /**
-   * A writer for the rows, for the caller to give output mode, trigger and checkpoint.
+   * A writer for the rows; the caller adds output mode, trigger and checkpoint.
    *
-   * @param log takes rows that Kafka can never hold; null: such a row fails the query
-   * @param delivery how each is written exactly once; null: at least once
+   * @param log receives the records that Kafka can never accept; null: they fail the query
+   * @param delivery the exactly-once delivery; null: at least once
    * @param live whether the run follows its inputs as they grow: the latencies of a catch-up are
    *     the ages of its records, and do not count as recent ones
    */
@@ -110,7 +110,7 @@ public final class KafkaSink extends PythonForeachWriter {
       boolean live) {
     QueryProgress.follow(rows.sparkSession());
     String writer = UUID.randomUUID().toString();
-    // Typed by its rows, which it takes in another form.
+    // Declared for Row, although the rows come in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
     ForeachWriter<Row> sink =
         (ForeachWriter) new KafkaSink(producerSettings, log, delivery, writer, live);
@@ -132,7 +132,7 @@ public final class KafkaSink extends PythonForeachWriter {
     if (delivery == null) {
       producer = SharedProducers.get(producerSettings);
       first = FirstRecord.of(writer);
-      pending = new PendingRecords(); // what an earlier task has sent is none of it
+      pending = new PendingRecords(); // discards the failures of an earlier task
     } else {
       TaskIdentity identity = TaskIdentity.current(partition, epoch);
       transactions =
@@ -160,7 +160,7 @@ public final class KafkaSink extends PythonForeachWriter {
     byte[] key = row.getBinary(1);
     byte[] value = row.getBinary(2);
     if (RecordEncoder.isUnwritable(key) || RecordEncoder.isUnwritable(value)) {
-      return; // and in the processing log
+      return; // already in the processing log
     }
     String to = topic(row.getUTF8String(0));
     ProducerRecord<byte[], byte[]> record =
@@ -181,10 +181,10 @@ public final class KafkaSink extends PythonForeachWriter {
     transactions.write(record, row.getInt(5), row.getLong(6));
   }
 
-  /** As text, made anew only where it is another one than the row's before. */
+  /** The topic as a string, decoded only when it differs from the previous row's. */
   private String topic(UTF8String name) {
     if (!name.equals(topicBytes)) {
-      topicBytes = name.copy(); // the row's own memory is used again
+      topicBytes = name.copy(); // Spark reuses the row's memory
       topic = name.toString();
     }
     return topic;
@@ -203,21 +203,21 @@ public final class KafkaSink extends PythonForeachWriter {
             own.done();
           });
     } catch (InterruptException | ApiException e) {
-      throw e; // of this task or this record; the producer goes on
+      throw e; // affects this record or task only; the producer stays usable
     } catch (KafkaException e) {
       SharedProducers.discard(producerSettings, producer);
       throw e;
     }
   }
 
-  /** What the producer calls for a record: it holds its timestamp alone, not the record. */
+  /** The producer's callback for a record. It holds the record's timestamp, not the record. */
   private Callback acknowledged(ProducerRecord<byte[], byte[]> record) {
     Long timestamp = record.timestamp();
     long time = timestamp == null ? System.currentTimeMillis() : timestamp;
     return (written, e) -> sent(written, time, e);
   }
 
-  /** Called by the producer: within send() for what it refuses itself, later by its own thread. */
+  /** Called by the producer: within send() for records that it rejects, later by its own thread. */
   private void sent(RecordMetadata written, long time, Exception e) {
     if (e == null) {
       if (metrics != null) {
@@ -241,7 +241,7 @@ public final class KafkaSink extends PythonForeachWriter {
     log.productionError(STEP, problem, CurrentRecord.get());
   }
 
-  /** What the broker has refused since: the record that caused it is no longer known. */
+  /** A failure that the broker reported later: the record that caused it is no longer known. */
   private void logRefused() {
     for (String problem = refused.poll(); problem != null; problem = refused.poll()) {
       if (log == null) {
@@ -290,7 +290,7 @@ public final class KafkaSink extends PythonForeachWriter {
 
   private void failIfBroken() {
     if (failure != null) {
-      // By its message alone Spark hands on what has ended a task in an executor.
+      // Spark passes on only the message of what failed a task in an executor.
       throw new IllegalStateException(
           "a record could not be written to Kafka: " + failure, failure);
     }

@@ -14,8 +14,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Turns a Kafka record into one row: the key's columns, the value's, for windowed keys WINDOWSTART
- * and WINDOWEND, and last {@value #NULL_VALUE}, true if the record has no value (a tombstone).
+ * Decodes a Kafka record into one row: the key's columns, the value's columns, for windowed keys
+ * WINDOWSTART and WINDOWEND, and last {@value #NULL_VALUE}, true if the record has no value (a
+ * tombstone).
  *
  * <p>A record that its formats cannot read is reported to the processing log and gives null, which
  * the query filters out. Without a log it fails the query.
@@ -23,7 +24,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class RecordDecoder implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** The column that tells a null value from a value of nulls. */
+  /** The column that distinguishes a null value from a value of nulls. */
   public static final String NULL_VALUE = "$null_value";
 
   private final Codec key;
@@ -117,7 +118,7 @@ public final class RecordDecoder implements Serializable {
     }
   }
 
-  /** The window's bounds follow the key's columns there, but the value's columns here. */
+  /** The window's bounds follow the key's columns in the key and the value's columns in the row. */
   private void decodeKey(byte[] bytes, Object[] fields) throws RecordException {
     if (!windowed) {
       key.decode(bytes, fields, 0);

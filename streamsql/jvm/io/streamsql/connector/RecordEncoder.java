@@ -9,17 +9,17 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Turns a struct of one side's columns (for windowed keys with WINDOWSTART and WINDOWEND after
- * them) into bytes; a null struct into null.
+ * Encodes a struct of the key's or the value's columns (for windowed keys with WINDOWSTART and
+ * WINDOWEND after them) as bytes, a null struct as null.
  *
- * <p>With a log, a struct that the format's schema cannot hold is reported there, and the sink,
- * which knows it by {@link #isUnwritable}, leaves the record out; without one it fails the query.
+ * <p>With a log, a struct that does not fit the format's schema is reported there, and the sink,
+ * which recognizes it by {@link #isUnwritable}, drops the record. Without a log it fails the query.
  */
 public final class RecordEncoder implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final String STEP = "Sink";
 
-  /** Drawn anew in each JVM, where a record is encoded and written by the same task. */
+  /** Random per JVM: one task encodes and writes a record. */
   private static final byte[] UNWRITABLE = new byte[16];
 
   static {
@@ -42,19 +42,19 @@ public final class RecordEncoder implements Serializable {
   }
 
   /**
-   * The same, reporting to the log what it cannot encode; the target is {@code key} or {@code
+   * An encoder that reports to the log what it cannot encode; the target is {@code key} or {@code
    * value}.
    */
   public RecordEncoder reporting(ProcessingLog log, String target) {
     return new RecordEncoder(codec, log, target);
   }
 
-  /** Whether it may report, so that Spark must not evaluate it twice. */
+  /** Whether it may report a failure, so that Spark must not evaluate it twice. */
   public boolean reports() {
     return log != null;
   }
 
-  /** Whether the bytes stand for a struct that could not be encoded. */
+  /** Whether the bytes mark a struct that could not be encoded. */
   static boolean isUnwritable(byte[] bytes) {
     return bytes != null && Arrays.equals(bytes, UNWRITABLE);
   }
@@ -66,7 +66,7 @@ public final class RecordEncoder implements Serializable {
     }
     try {
       return codec.encode(row);
-    } catch (RuntimeException e) { // the codec's own, or of the library under it: it says not which
+    } catch (RuntimeException e) { // of the codec or a library: not declared which
       if (log == null) {
         throw e;
       }

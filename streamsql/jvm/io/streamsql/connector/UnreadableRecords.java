@@ -4,14 +4,14 @@ import io.streamsql.formats.RecordException;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 
-/** Where records go that their formats cannot read. */
+/** Receives records that their formats cannot read. */
 final class UnreadableRecords {
   private UnreadableRecords() {}
 
   /**
-   * Reports the current record to the log; without one it fails the query.
+   * Reports the current record to the log; without a log it fails the query.
    *
-   * @param target which side it is of the record: {@code key} or {@code value}
+   * @param target the side of the record: {@code key} or {@code value}
    */
   static void report(
       ProcessingLog log, String step, String target, RecordException error, byte[] record) {

@@ -1,2 +1,4 @@
-/** Kafka records into rows, and rows into Kafka: what Spark's own connector cannot do. */
+/**
+ * Converts Kafka records to rows and rows to records, beyond what Spark's Kafka connector supports.
+ */
 package io.streamsql.connector;

@@ -11,25 +11,25 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a committed transaction of one task holds, as the record that is committed with it says.
+ * The progress of one task, as the record that its transaction commits states it.
  *
  * @param batch the number of the batch
- * @param complete whether the batch's rows of this task are all committed: true only of a
- *     micro-batch, whose extent is fixed before it runs
- * @param reached by partition of the input, the last record that caused a committed row
+ * @param complete whether all rows of this task in the batch are committed: true only of a
+ *     micro-batch, whose offsets are fixed before it runs
+ * @param reached by input partition, the last record that caused a committed row
  */
 record CommitToken(long batch, boolean complete, Map<Integer, Reached> reached) {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Of the form below. A later one is refused: what it says cannot be known. */
+  /** The version of the format below. A later version is refused. */
   private static final int VERSION = 1;
 
   /**
    * @param offset of the record
-   * @param rows how many of the rows that it caused are committed
+   * @param rows the number of committed rows that the record caused
    */
   record Reached(long offset, long rows) {
-    /** The one of two that is further on. */
+    /** The later of two positions. */
     Reached orLater(Reached other) {
       boolean later = other.offset > offset || (other.offset == offset && other.rows > rows);
       return later ? other : this;

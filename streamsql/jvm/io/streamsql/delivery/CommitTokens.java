@@ -21,14 +21,14 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * The newest committed token of each task of each query, out of the topic that holds them. It is
- * read when a query starts, and from where the last reading ended.
+ * The newest committed token of each task of each query, from the topic that holds them. The topic
+ * is read when a query starts, from the end of the previous reading.
  */
 final class CommitTokens {
   private static final Map<String, CommitTokens> TOPICS = new ConcurrentHashMap<>();
   private static final Duration POLL = Duration.ofMillis(100);
 
-  /** Longer than a transaction lives that nobody ends: until then it hides what comes after it. */
+  /** Longer than the timeout of an abandoned transaction, which hides the records after it. */
   private static final long MOST_NANOS = 120_000_000_000L;
 
   private final Map<String, Object> settings;
@@ -42,9 +42,9 @@ final class CommitTokens {
   }
 
   /**
-   * Those of a cluster.
+   * The tokens of a cluster.
    *
-   * @param clientSettings how to reach it
+   * @param clientSettings the cluster's connection
    */
   static CommitTokens of(Map<String, Object> clientSettings, String topic) {
     String name = clientSettings.get("bootstrap.servers") + " " + topic;
@@ -57,8 +57,8 @@ final class CommitTokens {
   }
 
   /**
-   * The tokens of a checkpoint's query by the numbers of its tasks, as far as they are committed
-   * now. Waits for transactions that are open now: an earlier run's are fenced by its successor.
+   * The committed tokens of the checkpoint's query by task number. Waits for open transactions:
+   * those of an earlier run are fenced by its successor.
    */
   synchronized Map<Long, CommitToken> of(String checkpoint) {
     boolean read = false;
@@ -70,7 +70,7 @@ final class CommitTokens {
         KafkaConsumer<byte[], byte[]> broken = consumer;
         consumer = null;
         newest.clear();
-        broken.close(); // It fails where the task is interrupted.
+        broken.close(); // Fails when the task is interrupted.
       }
     }
     return parsed(newest.getOrDefault(checkpoint, Map.of()));
@@ -78,7 +78,7 @@ final class CommitTokens {
 
   private long end() {
     try (Admin admin = Admin.create(settings)) {
-      // Read-uncommitted, as is the default: beyond all transactions that are open.
+      // Read-uncommitted, the default: the offset behind all open transactions.
       return admin
           .listOffsets(Map.of(place, OffsetSpec.latest()))
           .partitionResult(place)
@@ -103,12 +103,12 @@ final class CommitTokens {
         note(record);
       }
       if (System.nanoTime() > deadline) {
-        throw new KafkaException("transactions stay open that hide the commit tokens: " + hidden());
+        throw new KafkaException("open transactions hide the commit tokens: " + hidden());
       }
     }
   }
 
-  /** What is open in the tokens' topic, with the state that its coordinator knows of. */
+  /** The open transactions of the tokens' topic, each with its coordinator's state. */
   private String hidden() {
     try (Admin admin = Admin.create(settings)) {
       Set<Long> producers = new HashSet<>();
@@ -119,7 +119,7 @@ final class CommitTokens {
         }
       }
       if (producers.isEmpty()) {
-        return "they have just ended"; // Kafka takes no producers for all of them.
+        return "they have just ended"; // for Kafka, not producers of all of them
       }
       List<String> found = new ArrayList<>();
       ListTransactionsOptions theirs = new ListTransactionsOptions().filterProducerIds(producers);
@@ -127,10 +127,10 @@ final class CommitTokens {
         found.add(listing.transactionalId() + " (" + listing.state() + ")");
       }
       return found
-          + ". One that is neither Ongoing nor being prepared hangs: Kafka has lost its marker,"
+          + ". A transaction that is neither Ongoing nor being prepared hangs: Kafka has lost its marker,"
           + " and kafka-transactions.sh ends it";
     } catch (ExecutionException unknown) {
-      return "which, Kafka does not tell: " + unknown.getMessage();
+      return "Kafka does not list them: " + unknown.getMessage();
     } catch (InterruptedException stopped) {
       throw new org.apache.kafka.common.errors.InterruptException(stopped);
     }
@@ -152,7 +152,7 @@ final class CommitTokens {
     }
   }
 
-  /** Tokens are not looked into before they are asked for: others' may be of a later version. */
+  /** Tokens are parsed on request only: those of other queries may have a later version. */
   static Map<Long, CommitToken> parsed(Map<String, byte[]> tokens) {
     Map<Long, CommitToken> found = new HashMap<>();
     for (Map.Entry<String, byte[]> token : tokens.entrySet()) {

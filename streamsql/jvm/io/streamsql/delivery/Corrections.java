@@ -17,12 +17,12 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * Writes a batch of rows to a topic: what a table has to be told of its query that was built anew.
+ * Writes a batch of rows to a topic: the corrections of a table after a rebuild of its query.
  *
- * <p>In: rows of key BINARY, value BINARY, timestamp BIGINT in ms, headers ARRAY&lt;STRUCT&lt;key
- * STRING, value BINARY&gt;&gt;. With the id of a query and of its checkpoint those of a task are
- * one transaction, under the id that a task of the query writes under: whoever wrote them before is
- * fenced by the query, and by the next who tries.
+ * <p>Input: rows of key BINARY, value BINARY, timestamp BIGINT in ms, headers
+ * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;. With the ids of a query and its checkpoint,
+ * the rows of a task are one transaction, whose id is that of the query's task: it fences earlier
+ * writers, and the query and the next attempt fence it.
  */
 public final class Corrections implements ForeachPartitionFunction<Row> {
   private static final long serialVersionUID = 1L;
@@ -38,10 +38,10 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
   }
 
   /**
-   * Writes all rows; when it returns, Kafka has them.
+   * Writes all rows; returns when Kafka has acknowledged them.
    *
    * @param settings of the producer
-   * @param writer the ids of the query and of its checkpoint, with a dot between them; null: not in
+   * @param writer the ids of the query and of its checkpoint, separated by a dot; null: no
    *     transactions
    */
   public static void write(
@@ -49,7 +49,7 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
     rows.foreachPartition(new Corrections(settings, topic, writer));
   }
 
-  /** The same of few rows, which are here. */
+  /** Writes a few rows that are in the driver. */
   static void write(List<Row> rows, Map<String, String> settings, String topic, String writer) {
     new Corrections(settings, topic, writer).call(rows.iterator());
   }
@@ -83,7 +83,7 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
     producer.commitTransaction();
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // the callback hears of it
+  @SuppressWarnings("FutureReturnValueIgnored") // the callback receives the failure
   private void send(Iterator<Row> rows, Producer<byte[], byte[]> producer) {
     AtomicReference<Exception> failure = new AtomicReference<>();
     while (rows.hasNext()) {

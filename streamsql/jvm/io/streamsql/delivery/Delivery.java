@@ -3,40 +3,42 @@ package io.streamsql.delivery;
 import java.io.Serializable;
 
 /**
- * How a query's records are written, each exactly once.
+ * The exactly-once delivery of a query.
  *
- * @param id the query's. With that of its checkpoint, which is nobody else's, and a task's number
- *     it is a transactional id, which fences whoever wrote under it before
- * @param tokensTopic where each transaction says how far it reaches: compacted, one partition
- * @param intervalMillis how long a transaction stays open; 0: one for each task of a micro-batch
- * @param replay what tells rows that were committed from others when a batch is run again
+ * @param id the query's id. With the checkpoint's id, which is unique, and a task's number it forms
+ *     the transactional id, which fences earlier writers
+ * @param tokensTopic where each transaction records its progress: compacted, one partition
+ * @param intervalMillis how long a transaction stays open; 0: one per task of a micro-batch
+ * @param replay how rows that were committed are recognized when a batch is repeated
  */
 public record Delivery(String id, String tokensTopic, long intervalMillis, Replay replay)
     implements Serializable {
-  /** What all transactional ids begin with. */
+  /** The prefix of all transactional ids. */
   static final String ID_PREFIX = "streamsql.";
 
-  /** What a row is compared by when a batch is run again. */
+  /** How rows of a repeated batch are compared with committed ones. */
   public enum Replay {
-    /** The record that caused it, wherever its task runs: no state and no shuffle is involved. */
+    /** By the record that caused the row, whichever task runs it: no state, no shuffle. */
     SOURCE,
-    /** The record that caused it, and its task: a row's key leads it to the same task again. */
+    /** By the causing record and the task: a row's key leads it to the same task again. */
     CAUSE,
-    /** Its key: the newest of each is written, which is at least as new as what was committed. */
+    /**
+     * By key: the newest row of each key is written, which is at least as new as the committed one.
+     */
     KEY
   }
 
-  /** Of one task: transactions of an earlier run that have the same one are fenced. */
+  /** The id of one task's transactions; it fences an earlier run's transactions of that task. */
   String transactionalId(TaskIdentity task) {
     return ID_PREFIX + id + "." + task.checkpoint() + "." + task.task();
   }
 
-  /** Of the same task: that of every other transaction. */
+  /** The second id of the task, used by every other transaction. */
   static String secondId(String transactionalId) {
     return transactionalId + "-2";
   }
 
-  /** Of which checkpoint's query a transactional id is; none: it is none of ours. */
+  /** The checkpoint id in a transactional id; null for the id of another application. */
   static String checkpointOf(String transactionalId) {
     int task = transactionalId.lastIndexOf('.');
     int checkpoint = transactionalId.lastIndexOf('.', task - 1);

@@ -13,9 +13,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 
 /**
- * A table that is small enough to be held in memory: of each key what is wanted and what its topic
- * holds. It is kept up to date with the topics of both, so that a correction is written at once.
- * For one thread at a time.
+ * A table that fits into memory: for each key the expected record and the record in its topic. It
+ * follows both topics, so that a correction is written at once. Not thread-safe.
  */
 public final class HeldTable {
   private final Map<ByteBuffer, Pair> pairs = new HashMap<>();
@@ -23,13 +22,13 @@ public final class HeldTable {
   private final Side there;
 
   /**
-   * What a comparison has found.
+   * The result of a comparison.
    *
-   * @param rows of key, value, time in ms and headers as wanted, value and time that are there; a
-   *     time is null where there is no record
-   * @param settings of a consumer of each topic: of the wanted rows, and of the table's
+   * @param rows of key, value, time in ms and headers as expected, and the current value and time;
+   *     a time is null where there is no record
+   * @param settings of a consumer of each topic: the expected rows, then the table's
    * @param topics the same two
-   * @param ends up to where the comparison has read them, by partition
+   * @param ends the offsets that the comparison has read to, by partition
    */
   public HeldTable(
       Dataset<Row> rows,
@@ -48,7 +47,7 @@ public final class HeldTable {
     }
   }
 
-  /** Reads what has come since, up to these offsets of the two topics. */
+  /** Reads both topics up to these offsets. */
   public void advance(Map<Integer, Number> wantedEnds, Map<Integer, Number> thereEnds) {
     for (ConsumerRecord<byte[], byte[]> record : wanted.next(wantedEnds)) {
       Pair pair = pair(record.key());
@@ -63,7 +62,7 @@ public final class HeldTable {
     }
   }
 
-  /** Writes the rows that differ into the table's topic, as {@link Corrections#write} does. */
+  /** Writes the differing rows to the table's topic, as {@link Corrections#write} does. */
   public void write(Map<String, String> settings, String writer) {
     List<Row> rows = new ArrayList<>();
     for (Pair pair : pairs.values()) {
@@ -79,7 +78,6 @@ public final class HeldTable {
     return pairs.computeIfAbsent(ByteBuffer.wrap(key), none -> new Pair(key));
   }
 
-  /** Of one key. */
   private static final class Pair {
     private final byte[] key;
     private byte[] value;

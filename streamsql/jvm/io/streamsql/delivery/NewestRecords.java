@@ -21,8 +21,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Of some offsets of a topic the last record of each key, read here and now: few records take a job
- * of Spark much longer.
+ * The last record of each key below some offsets of a topic. It reads in the driver: for few
+ * records a Spark job takes much longer.
  */
 public final class NewestRecords {
   private static final Duration POLL = Duration.ofMillis(100);
@@ -36,7 +36,7 @@ public final class NewestRecords {
       Map.of(
           ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
           "earliest",
-          // It fetches ahead, beyond what it is to read, and the broker holds such a fetch.
+          // The consumer prefetches beyond the end, and the broker holds that fetch.
           ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
           1);
 
@@ -58,14 +58,14 @@ public final class NewestRecords {
   }
 
   /**
-   * By key. Records without one count for nothing; of a key that is in several partitions the last
-   * record of the highest one counts.
+   * The last record by key. Records without a key are ignored. If a key is in several partitions,
+   * the highest partition wins.
    *
    * @param settings of the consumer
-   * @param begins of the topic's partitions: the first offset, an Integer or a Long, as Python's
-   *     bridge has it
-   * @param ends the one behind the last
-   * @throws TimeoutException where the records do not come
+   * @param begins of the topic's partitions: the first offset, an Integer or a Long, as py4j
+   *     converts it
+   * @param ends the exclusive last offset
+   * @throws TimeoutException if the records do not arrive
    */
   static Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest(
       Map<String, String> settings,
@@ -89,7 +89,7 @@ public final class NewestRecords {
     }
   }
 
-  /** Of a partition that is newer than the offsets: 0. */
+  /** Offset 0 for a partition that was added after the offsets were taken. */
   private static long begin(Map<Integer, Number> begins, int partition) {
     return begins.getOrDefault(partition, 0).longValue();
   }
@@ -105,17 +105,17 @@ public final class NewestRecords {
           found.merge(ByteBuffer.wrap(record.key()), record, NewestRecords::later);
         }
       }
-      // The position lies behind the markers of transactions, too, which are no records.
+      // The position also passes transaction markers, which are not records.
       if (left.entrySet().removeIf(end -> consumer.position(end.getKey()) >= end.getValue())) {
         deadline = System.nanoTime() + NOTHING_COMES.toNanos();
       } else if (System.nanoTime() > deadline) {
-        throw new TimeoutException("the records before the offsets " + left + " do not come");
+        throw new TimeoutException("timed out reading the records before the offsets " + left);
       }
     }
     return found;
   }
 
-  /** Of two records of a key, of which the second was read later. */
+  /** The newer of two records of a key, of which the second was read later. */
   private static ConsumerRecord<byte[], byte[]> later(
       ConsumerRecord<byte[], byte[]> one, ConsumerRecord<byte[], byte[]> other) {
     return one.partition() > other.partition() ? one : other;

@@ -14,20 +14,20 @@ import org.apache.kafka.clients.admin.TransactionListing;
 import org.apache.kafka.clients.admin.TransactionState;
 
 /**
- * What queries have left open whose run is over. The broker would end it after a while; until then
- * nobody who reads committed data sees what was written after it.
+ * Aborts the transactions that ended queries left open. The broker would abort them at their
+ * timeout; until then {@code read_committed} consumers see nothing that was written after them.
  */
 public final class OpenTransactions {
   private OpenTransactions() {}
 
   /**
    * Aborts the open transactions of some checkpoints' queries, none of which runs in this JVM, and
-   * keeps whoever began them from writing any more.
+   * fences their writers.
    *
-   * @param settings how to reach the cluster
-   * @param timeoutMs of all of it: what has been begun by then is ended by the broker, and a task
+   * @param settings the cluster's connection
+   * @param timeoutMs for all of them: the broker aborts the rest at its own timeout, and a task
    *     that writes under the same id waits for that
-   * @return how many there were
+   * @return the number of aborted transactions
    */
   public static int abort(Map<String, String> settings, List<String> checkpoints, int timeoutMs)
       throws InterruptedException, ExecutionException {
@@ -47,8 +47,8 @@ public final class OpenTransactions {
         }
       }
       for (String id : ids) {
-        // Who begins under an id ends what was open. One after the other: a tenth of a second each,
-        // where several at a time took seconds.
+        // Initializing a producer aborts the open transaction of its id. Sequentially: 0.1 s each,
+        // against seconds in parallel.
         long left = end - System.nanoTime();
         int leftMs = (int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(left));
         FenceProducersOptions inTime = new FenceProducersOptions().timeoutMs(leftMs);

@@ -6,12 +6,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Tells the rows of a task that an earlier run has committed from those that are to be written, and
- * keeps count of how far the task has come.
+ * Separates the rows of a task that an earlier run has committed from those to be written, and
+ * counts the task's progress.
  *
  * <p>A partition's records cause their rows in the order of their offsets, and the rows of one
- * record come in the same order each time; so the last record that caused a committed row, and how
- * many rows of it were committed, says for each row whether it was.
+ * record come in the same order each time. So the last record that caused a committed row, and the
+ * number of its committed rows, decide for each row whether it was committed.
  */
 final class ReplayGate {
   private final boolean mutesAll;
@@ -23,7 +23,7 @@ final class ReplayGate {
     this.committed = committed;
   }
 
-  /** One that lets all rows pass. */
+  /** A gate that lets all rows pass. */
   static ReplayGate open() {
     return new ReplayGate(false, Map.of());
   }
@@ -32,7 +32,8 @@ final class ReplayGate {
    * The gate of a task of {@code batch}.
    *
    * @param own the newest token of the task of that number; null: none
-   * @param all those of all tasks of the query: a record's partition may have been another task's
+   * @param all the newest tokens of all tasks of the query: another task may have had a record's
+   *     partition
    */
   static ReplayGate of(
       Delivery.Replay replay, long batch, CommitToken own, Collection<CommitToken> all) {
@@ -48,12 +49,12 @@ final class ReplayGate {
     return new ReplayGate(own.complete(), own.reached());
   }
 
-  /** Whether the task has nothing to write at all. */
+  /** Whether the task has nothing to write. */
   boolean isClosed() {
     return mutesAll;
   }
 
-  /** Whether a row is to be written, the next one that this record has caused. */
+  /** Whether to write a row, the next one that this record has caused. */
   boolean lets(int partition, long offset) {
     Reached last = seen.get(partition);
     long row = last != null && last.offset() == offset ? last.rows() + 1 : 1;
@@ -62,7 +63,7 @@ final class ReplayGate {
     return done == null || offset > done.offset() || (offset == done.offset() && row > done.rows());
   }
 
-  /** How far the rows reach that have been asked for, or, before that, were committed. */
+  /** The position of the last row that was asked for or, before the first, committed. */
   Map<Integer, Reached> reached() {
     Map<Integer, Reached> all = new HashMap<>(committed);
     seen.forEach((partition, place) -> all.merge(partition, place, Reached::orLater));

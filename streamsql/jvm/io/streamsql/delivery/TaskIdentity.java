@@ -3,19 +3,19 @@ package io.streamsql.delivery;
 import org.apache.spark.TaskContext;
 
 /**
- * Which task of which run writes.
+ * Identifies the task of a run that writes.
  *
  * @param checkpoint the id of the query's checkpoint, the same over all its runs
  * @param run the id of the run
- * @param task its number among those that write in a batch
+ * @param task its number among the tasks that write in a batch
  * @param batch the number of the batch
- * @param again whether it has been tried before, in this batch and run
+ * @param again whether this is a retry within the batch and run
  */
 public record TaskIdentity(String checkpoint, String run, long task, long batch, boolean again) {
   private static final String CHECKPOINT = "sql.streaming.queryId";
   private static final String RUN = "spark.jobGroup.id";
 
-  /** That of the task of Spark in this thread. */
+  /** The identity of the Spark task in this thread. */
   public static TaskIdentity current(long task, long batch) {
     TaskContext context = TaskContext.get();
     return new TaskIdentity(

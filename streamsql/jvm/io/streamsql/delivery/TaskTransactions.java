@@ -16,18 +16,18 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 
 /**
- * The transactions in which one task writes its records, each with a token that says how far it
- * reaches. A task of a micro-batch has one; in Real-Time Mode, where a batch lasts a minute, one
- * begins with the first record and ends an interval later.
+ * The transactions in which one task writes its records, each with a token that states the task's
+ * progress. A task of a micro-batch has one. In real-time mode, where a batch lasts a minute, a
+ * transaction begins with its first record and ends an interval later.
  *
- * <p>Records are written by the task's thread, transactions end in one of their own, so that a
- * record is not uncommitted until the next one comes.
+ * <p>The task's thread writes records; another thread ends transactions, so that a record does not
+ * stay uncommitted until the next one arrives.
  */
 public final class TaskTransactions {
   private static final ScheduledExecutorService CLOCK =
       Executors.newSingleThreadScheduledExecutor(work -> daemon(work, "transaction clock"));
 
-  /** A thread for each commit under way, so that a slow one delays no other task's. */
+  /** One thread per running commit: a slow commit delays no other task. */
   private static final ExecutorService COMMITTERS =
       Executors.newCachedThreadPool(work -> daemon(work, "transaction committer"));
 
@@ -37,10 +37,10 @@ public final class TaskTransactions {
   private final String id;
   private final Thread task = Thread.currentThread();
 
-  /** Guards {@link #left}, and is held for a moment only, unlike this object's monitor. */
+  /** Guards {@link #left}. Held briefly, unlike this object's monitor. */
   private final Object leaving = new Object();
 
-  /** Whether the task's thread may be another task's by now. */
+  /** Whether the task's thread may run another task by now. */
   private boolean left;
 
   private final ProducerPair producers;
@@ -71,7 +71,7 @@ public final class TaskTransactions {
   }
 
   /**
-   * Those of a task that begins.
+   * The transactions of a starting task.
    *
    * @param settings of the producer
    * @param callbacks makes the producer's callback for each record
@@ -86,7 +86,7 @@ public final class TaskTransactions {
     ProducerPair known =
         identity.again() ? null : TransactionalProducers.known(settings, id, identity.run(), live);
     if (known != null) {
-      // What was written before ended with its batch: nothing is written again.
+      // The earlier attempt committed its batch: nothing is written again.
       return new TaskTransactions(delivery, identity, callbacks, known, ReplayGate.open(), false);
     }
     ProducerPair producers = TransactionalProducers.create(settings, id, identity.run(), live);
@@ -101,8 +101,8 @@ public final class TaskTransactions {
   }
 
   /**
-   * A run has stopped in order: all that it has written is committed, so that the query's next run
-   * need not ask what was, nor shut it out.
+   * Called when a run has stopped in order: all that it has written is committed, so the query's
+   * next run need neither look for committed rows nor fence this run.
    */
   public static void stoppedInOrder(String run) {
     TransactionalProducers.pass(run);
@@ -111,7 +111,7 @@ public final class TaskTransactions {
   /**
    * Writes a record, unless it has been committed before.
    *
-   * @param partition with {@code offset}: the record of the input that caused it
+   * @param partition with {@code offset}: the input record that caused it
    */
   public synchronized void write(
       ProducerRecord<byte[], byte[]> record, int partition, long offset) {
@@ -127,8 +127,8 @@ public final class TaskTransactions {
   }
 
   /**
-   * What fails here is not in the transaction, though the gate has counted it: no token must say
-   * that it was written. A task that is being stopped is interrupted while it waits here.
+   * The gate has counted the record, but the transaction lacks it: no token may claim that it was
+   * written. A task that is being stopped is interrupted while it waits here.
    */
   private void send(ProducerRecord<byte[], byte[]> record) {
     try {
@@ -142,7 +142,7 @@ public final class TaskTransactions {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // its callback hears of it, and so does the commit
+  @SuppressWarnings("FutureReturnValueIgnored") // its callback and the commit report it
   private void sendInTransaction(ProducerRecord<byte[], byte[]> record) {
     if (!open) {
       producers.current().beginTransaction();
@@ -169,7 +169,7 @@ public final class TaskTransactions {
       failure = e;
       synchronized (leaving) {
         if (!left) {
-          task.interrupt(); // It may wait for its next record for long.
+          task.interrupt(); // The next record may take long to arrive.
         }
       }
     }
@@ -186,7 +186,7 @@ public final class TaskTransactions {
     producers.alternate();
   }
 
-  /** The task has come to its end: all that it has written is committed when this returns. */
+  /** Ends the task: all that it has written is committed when this returns. */
   public synchronized void finish() {
     failIfBroken();
     if (newest != null) {
@@ -198,12 +198,12 @@ public final class TaskTransactions {
     ended = true;
   }
 
-  /** The task has failed, or was stopped: nothing of the open transaction counts. */
+  /** Aborts the open transaction after the task failed or was stopped. */
   public void abandon() {
     synchronized (leaving) {
       left = true;
     }
-    // Not in the task's thread, which may have been interrupted.
+    // In another thread, since the task's may have been interrupted.
     COMMITTERS.execute(
         () -> {
           synchronized (this) {
@@ -220,7 +220,7 @@ public final class TaskTransactions {
       producers.current().abortTransaction();
       open = false;
     } catch (KafkaException e) {
-      // A successor, or the broker, will do it.
+      // Its successor or the broker aborts it.
       TransactionalProducers.discard(id, producers);
     }
   }
@@ -238,7 +238,7 @@ public final class TaskTransactions {
     return thread;
   }
 
-  /** What a record's newer version has in common with it. */
+  /** The key of a record in its topic. */
   private record Key(String topic, ByteBuffer key) {
     Key(String topic, byte[] key) {
       this(topic, key == null ? null : ByteBuffer.wrap(key));

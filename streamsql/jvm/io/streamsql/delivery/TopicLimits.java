@@ -15,13 +15,13 @@ import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.header.Header;
 
 /**
- * What a topic does not take: records that are too large, or of a time it does not allow. Within a
- * transaction that has to be known before: one record that the broker refuses ends them all.
+ * The limits of a topic: the size and the timestamps of records. In a transaction they have to be
+ * checked in advance: one record that the broker refuses aborts the transaction.
  */
 public final class TopicLimits {
   private static final long FRESH_NANOS = 60_000_000_000L;
 
-  /** Kafka's record format 2: the head of a batch, and what a record has besides its bytes. */
+  /** Kafka's record format 2: the header of a batch, and a record's overhead. */
   private static final int BATCH_BYTES = 61;
 
   private static final int NUMBER_BYTES = 5;
@@ -41,7 +41,7 @@ public final class TopicLimits {
     this.afterMillis = afterMillis;
   }
 
-  /** Those of a topic, as the broker has said within the last minute. */
+  /** The limits of a topic, at most a minute old. */
   public static TopicLimits of(Map<String, String> producerSettings, String topic) {
     String name = producerSettings.get("bootstrap.servers") + " " + topic;
     TopicLimits found = KNOWN.get(name);
@@ -79,7 +79,7 @@ public final class TopicLimits {
     return value == null ? Long.MAX_VALUE : Long.parseLong(value);
   }
 
-  /** Why the topic would refuse a record; null: it would not. */
+  /** Why the topic would refuse a record; null: it would accept it. */
   public String refusal(ProducerRecord<byte[], byte[]> record) {
     long size = sizeOf(record);
     if (size > bytes) {
@@ -95,7 +95,7 @@ public final class TopicLimits {
     return null;
   }
 
-  /** Of a batch with this record alone, a few bytes more than it may be: numbers vary in length. */
+  /** The size of a batch with this record alone; an upper bound, since numbers vary in length. */
   private static long sizeOf(ProducerRecord<byte[], byte[]> record) {
     long size = (long) BATCH_BYTES + RECORD_BYTES + length(record.key()) + length(record.value());
     for (Header header : record.headers()) {

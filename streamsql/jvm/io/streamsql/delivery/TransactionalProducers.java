@@ -16,30 +16,29 @@ import org.apache.kafka.clients.producer.Producer;
  */
 final class TransactionalProducers {
   /**
-   * How long the broker lets a transaction be open: it ends those of a process that is gone, if no
-   * successor does, and until then nobody reads what was written after them. A pause that is longer
-   * costs a query in real time a restart.
+   * The transaction timeout of a live run. The broker aborts the transactions of a lost process at
+   * this timeout unless a successor does so earlier; until then consumers do not see later records.
+   * A longer pause makes a real-time query restart.
    */
   private static final int LIVE_MILLIS = 30_000;
 
-  /**
-   * Of a micro-batch, which may be long: as much as a broker allows if it is not told otherwise.
-   */
+  /** The transaction timeout of micro-batches, which may be long: a broker's default maximum. */
   private static final int BATCH_MILLIS = 900_000;
 
   /**
-   * @param run of the query, so that a new one does not get its predecessor's
+   * @param run the query's run; a new one does not inherit its predecessor's producers
    * @param settings of the producers
-   * @param heir who may have them all the same: none, since the run goes on or was broken off
+   * @param successor the run that may take over the producers; none while this run continues or after it
+   *     was aborted
    */
   private record Held(
-      String run, Map<String, Object> settings, ProducerPair producers, Heir heir) {}
+      String run, Map<String, Object> settings, ProducerPair producers, Successor successor) {}
 
-  /** The run that comes after one that has ended with all committed: the first that asks. */
-  private static final class Heir {
+  /** Marks a run that ended with everything committed: its first successor inherits. */
+  private static final class Successor {
     private final AtomicReference<String> run = new AtomicReference<>();
 
-    /** Whether it is this run. A later one may not find what it wrote: that may be torn. */
+    /** Whether it is this run. Later runs cannot take it over, since what it wrote may be torn. */
     private boolean is(String asking) {
       return run.compareAndSet(null, asking) || asking.equals(run.get());
     }
@@ -50,8 +49,8 @@ final class TransactionalProducers {
   private TransactionalProducers() {}
 
   /**
-   * Those of an earlier batch of the same run, or of the run before if that has ended with all
-   * committed, in this JVM; null: there are none.
+   * The producers of an earlier batch of the same run, or of the previous run in this JVM if that
+   * ended with everything committed; null: there are none.
    *
    * @param live whether the task's transactions are short
    */
@@ -61,7 +60,7 @@ final class TransactionalProducers {
       return held == null ? null : held.producers;
     }
     boolean same = held.settings.equals(allOf(settings, live));
-    if (!same || held.heir == null || !held.heir.is(run)) {
+    if (!same || held.successor == null || !held.successor.is(run)) {
       return null;
     }
     hold(settings, id, run, live, held.producers);
@@ -69,18 +68,18 @@ final class TransactionalProducers {
   }
 
   /**
-   * A run has ended with all committed that it has written: the next one, which is told of no batch
-   * that was broken off, may go on with its producers.
+   * Marks a run whose records are all committed: the next run, which then has no interrupted batch,
+   * may take over its producers.
    */
   static void pass(String run) {
-    Heir heir = new Heir();
+    Successor successor = new Successor();
     PRODUCERS.replaceAll(
         (id, held) ->
-            held.run.equals(run) ? new Held(run, held.settings, held.producers, heir) : held);
+            held.run.equals(run) ? new Held(run, held.settings, held.producers, successor) : held);
   }
 
   /**
-   * New ones: from here on nobody else can write for the task, and what was open is aborted.
+   * Creates producers, which fences all others of the task and aborts their open transactions.
    *
    * @param id the task's
    * @param live whether its transactions are short
@@ -106,7 +105,7 @@ final class TransactionalProducers {
     return producers;
   }
 
-  /** Keeps those of a task from here on. */
+  /** Keeps a task's producers. */
   static void hold(
       Map<String, String> settings, String id, String run, boolean live, ProducerPair producers) {
     PRODUCERS.put(id, new Held(run, allOf(settings, live), producers, null));
@@ -134,13 +133,13 @@ final class TransactionalProducers {
     return producer;
   }
 
-  /** Forgets those one of which cannot go on. */
+  /** Removes a pair one of whose producers failed fatally. */
   static void discard(String id, ProducerPair broken) {
     PRODUCERS.computeIfPresent(id, (key, held) -> held.producers == broken ? null : held);
     broken.close();
   }
 
-  /** Forgets those of the ids, which nobody writes under any more. */
+  /** Removes producers of ids that no query uses any more. */
   static void discardAll(Predicate<String> ids) {
     PRODUCERS.forEach(
         (id, held) -> {

@@ -1,2 +1,2 @@
-/** Exactly-once delivery: what a query has written, said in the transactions that write it. */
+/** Exactly-once delivery: progress is committed in the transactions that write the results. */
 package io.streamsql.delivery;

@@ -4,11 +4,11 @@ import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** What becomes of the rows that violate a constraint. */
+/** The action for rows that violate a constraint. */
 public final class ConstraintCheck implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Besides that such a row is counted, and left out. */
+  /** Drops the row in addition to counting it. */
   enum OnViolation {
     DROP_ROW,
     TO_ERRORS,
@@ -36,8 +36,8 @@ public final class ConstraintCheck implements Serializable {
   }
 
   /**
-   * Whether the row may go on, which is the only field of the struct: false is counted, and null is
-   * a condition that failed, which is in the log.
+   * Whether the row passes, as the only field of the struct: false is counted as a violation, null
+   * as a condition that failed, which is in the log.
    *
    * @throws IllegalStateException if the constraint is one that stops the query
    */

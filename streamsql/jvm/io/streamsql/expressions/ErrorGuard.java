@@ -11,10 +11,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Makes an expression null as a whole if any part of it that was evaluated has failed, with one
- * entry in the processing log: so COALESCE(1/0, 5) is null, not 5.
+ * Makes an expression null as a whole if any evaluated part of it has failed, with one entry in the
+ * processing log: COALESCE(1/0, 5) is null, not 5.
  *
- * <p>But what fails in a call that is the argument of another call is null by itself, so that
+ * <p>A call that is the argument of another call and fails is null by itself, so that
  * COALESCE(PARSE_DATE(..), ..) can fall back: such a part is evaluated between {@link #begin} and
  * {@link #end}. Its failure is logged with the whole expression, since Spark may evaluate the part
  * more than once.
@@ -22,7 +22,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class ErrorGuard implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** What has failed since the last expression was finished: first of all, and inside of a part. */
+  /**
+   * The first failure since the last finished expression, and the first within the current part.
+   */
   private static final class Failures {
     String whole;
     String contained;
@@ -42,7 +44,7 @@ public final class ErrorGuard implements Serializable {
     return new ErrorGuard(log, step);
   }
 
-  /** A null of the type (Spark's JSON) whose evaluation notes that the expression has failed. */
+  /** A null of the type (Spark's JSON); its evaluation records that the expression has failed. */
   public Column fail(Column message, String type) {
     return Expressions.call(this, "note", DataType.fromJson(type), List.of(message), false);
   }
@@ -56,7 +58,7 @@ public final class ErrorGuard implements Serializable {
     return Expressions.call(this, "check", row, List.of(struct, text), false).getField("value");
   }
 
-  /** What to put before the part, in a struct with it, for {@link #contain}. */
+  /** Goes before the part, in a struct with it, for {@link #contain}. */
   public Column opening() {
     return Expressions.call(this, "begin", DataTypes.StringType, List.of(), false);
   }
@@ -68,7 +70,7 @@ public final class ErrorGuard implements Serializable {
     return Expressions.call(this, "end", row, List.of(struct, text), false).getField("value");
   }
 
-  /** The failure outside of the part, which is put by until its end. */
+  /** The failure outside of the part, set aside until the part ends. */
   public UTF8String begin() {
     Failures failures = FAILURES.get();
     String outer = failures.whole;

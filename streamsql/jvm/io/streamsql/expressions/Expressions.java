@@ -21,10 +21,10 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Columns that call our objects from inside Spark's generated code, without a UDF's conversions.
+ * Columns that call Java objects from Spark's generated code, without a UDF's conversions.
  *
- * <p>What reports to the processing log is marked as not deterministic: the optimizer then neither
- * evaluates it twice nor moves a filter across it.
+ * <p>Columns that report to the processing log are marked as not deterministic: the optimizer then
+ * neither evaluates them twice nor moves a filter across them.
  */
 public final class Expressions {
   private Expressions() {}
@@ -53,7 +53,7 @@ public final class Expressions {
     return call(decoder, "decode", decoder.rowsType(), arguments, false);
   }
 
-  /** The struct's bytes. */
+  /** The struct, encoded. */
   public static Column encode(Column struct, RecordEncoder encoder) {
     List<Column> arguments = List.of(struct);
     return call(encoder, "encode", DataTypes.BinaryType, arguments, !encoder.reports());
@@ -71,7 +71,7 @@ public final class Expressions {
     return ExpressionUtils.column(new PackedStruct(ExpressionUtils.expression(struct), schema));
   }
 
-  /** The struct of the type that {@link #pack} has made these bytes of. */
+  /** The struct of the type that {@link #pack} encoded. */
   public static Column unpack(Column bytes, String type) {
     StructType schema = (StructType) DataType.fromJson(type);
     return call(new PackedRows(schema), "unpack", schema, List.of(bytes), true);
@@ -82,12 +82,12 @@ public final class Expressions {
     return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
   }
 
-  /** What the clock shows when a row is processed, ms since the epoch. */
+  /** The wall-clock time at which a row is processed, ms since the epoch. */
   public static Column clock() {
     return callStatic(System.class, "currentTimeMillis", DataTypes.LongType, List.of(), false);
   }
 
-  /** FALSE for a row of the time (BIGINT), which is late at that of its stream. */
+  /** FALSE for a row whose time (BIGINT) is late at its stream's time. */
   public static Column late(Column time, Column streamTime, ProcessingLog log, String step) {
     LateRows rows = new LateRows(log, step);
     return call(rows, "drop", DataTypes.BooleanType, List.of(time, streamTime), false);
@@ -98,24 +98,24 @@ public final class Expressions {
     return call(new WrittenRows(query), "count", DataTypes.BooleanType, List.of(), false);
   }
 
-  /** Whether the row, of which the struct says whether it is satisfied, meets the constraint. */
+  /** Whether the row, whose struct holds the condition's result, may pass the constraint. */
   public static Column meets(Column struct, ConstraintCheck check) {
     return call(check, "meets", DataTypes.BooleanType, List.of(struct), false);
   }
 
-  /** What is found for a struct of a key's columns, as a struct; null where there is nothing. */
+  /** The row that a lookup finds for a struct of key columns; null if there is none. */
   public static Column found(Column key, Lookup lookup) {
     return call(lookup, "find", lookup.rowType(), List.of(key), false);
   }
 
-  /** TRUE; but all of the struct's columns have to be there: {@link WholeRows}. */
+  /** TRUE; keeps all of the struct's columns alive: {@link WholeRows}. */
   public static Column whole(Column struct) {
     return call(new WholeRows(), "pass", DataTypes.BooleanType, List.of(struct), false);
   }
 
   /**
-   * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the
-   * type (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.
+   * A static method of {@code io.streamsql.functions}, named `Class.method`, whose result has the
+   * type (Spark's JSON). It must be a pure function. A null argument gives null without a call.
    */
   public static Column invoke(String method, String type, List<Column> arguments) {
     int dot = method.indexOf('.');
@@ -148,7 +148,7 @@ public final class Expressions {
             pure));
   }
 
-  /** A null argument gives null unasked. */
+  /** A null argument gives null without a call. */
   private static Column callStatic(
       Class<?> owner, String method, DataType result, List<Column> arguments, boolean pure) {
     List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();

@@ -4,7 +4,7 @@ import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The null that an expression gives where it failed: it tells the processing log why. */
+/** The null result of an expression that failed; it reports the reason to the processing log. */
 public final class FailureReporter implements Serializable {
   private static final long serialVersionUID = 1L;
   private final ProcessingLog log;
@@ -15,7 +15,7 @@ public final class FailureReporter implements Serializable {
     this.step = step;
   }
 
-  /** Always null, of whatever type the expression has. */
+  /** Always null, of any type. */
   public Object report(UTF8String error) {
     log.recordProcessingError(step, error == null ? null : error.toString());
     return null;

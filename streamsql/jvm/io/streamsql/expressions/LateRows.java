@@ -3,7 +3,7 @@ package io.streamsql.expressions;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
 
-/** Counts the rows that came after the windows that they belong to had closed. */
+/** Counts the rows that arrived after their windows had closed. */
 public final class LateRows implements Serializable {
   private static final long serialVersionUID = 1L;
   private final ProcessingLog log;
@@ -14,7 +14,7 @@ public final class LateRows implements Serializable {
     this.step = step;
   }
 
-  /** Counts a row, of the time (ms), when that of its stream is so; false: it is dropped. */
+  /** Counts a row of the time (ms) at a stream time; false: the row is dropped. */
   public boolean drop(long time, long streamTime) {
     log.lateRow(step, time, streamTime);
     return false;

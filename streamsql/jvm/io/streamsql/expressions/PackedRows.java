@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Structs as the bytes of their {@link UnsafeRow}, and back: state operators carry and keep rows in
- * this form, without knowing what is in them. Equal structs of one type have equal bytes.
+ * Encodes structs as the bytes of their {@link UnsafeRow} and decodes them: state operators carry
+ * and keep rows in this form, whatever their columns. Equal structs of one type have equal bytes.
  */
 public final class PackedRows implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -31,7 +31,7 @@ public final class PackedRows implements Serializable {
     return bytes(projection.apply(row));
   }
 
-  /** A copy of a row's bytes, whose own buffer is used again. */
+  /** A copy of a row's bytes, whose buffer is reused. */
   public static byte[] bytes(UnsafeRow row) {
     byte[] bytes = new byte[row.getSizeInBytes()];
     row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);

@@ -20,8 +20,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A struct as {@link PackedRows#pack} has it. Where the struct is made for that alone, generated
- * code writes its values as bytes at once: there is neither the struct nor a second copy of it.
+ * A struct as {@link PackedRows#pack} encodes it. Generated code writes the values of a struct that
+ * is created inline as bytes directly, without the struct and a second copy.
  */
 public final class PackedStruct extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -31,7 +31,7 @@ public final class PackedStruct extends Expression implements Serializable {
   private final PackedRows rows;
 
   /**
-   * As Spark's trees want to copy it.
+   * Spark copies its trees by this constructor.
    *
    * @param type of the struct
    */

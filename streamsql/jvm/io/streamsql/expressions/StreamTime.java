@@ -3,8 +3,8 @@ package io.streamsql.expressions;
 import java.io.Serializable;
 
 /**
- * The largest event time that a task has seen up to a row, in the order of the log: what decides
- * whether the row is late. Earlier batches are the watermark's affair.
+ * The largest event time that a task has seen up to a row, in the order of the log. It decides
+ * whether the row is late. The watermark covers earlier batches.
  */
 public final class StreamTime implements Serializable {
   private static final long serialVersionUID = 1L;

@@ -4,13 +4,12 @@ import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Looks at whole rows, for Spark's optimiser to leave all of their columns: what it took away
- * behind an aggregation would be missing in the aggregation's state.
+ * Refers to whole rows, so that Spark's optimizer keeps all of their columns: a column that it
+ * removed behind an aggregation would be missing in the aggregation's state.
  */
 public final class WholeRows implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** True: there is nothing wrong with any. */
   public boolean pass(InternalRow row) {
     return true;
   }

@@ -3,7 +3,7 @@ package io.streamsql.expressions;
 import io.streamsql.monitoring.QueryMetrics;
 import java.io.Serializable;
 
-/** Counts the rows that go where nothing acknowledges each of them, as files. */
+/** Counts the rows of sinks that do not acknowledge single rows, such as files. */
 public final class WrittenRows implements Serializable {
   private static final long serialVersionUID = 1L;
   private final String query;
@@ -12,7 +12,7 @@ public final class WrittenRows implements Serializable {
     this.query = query;
   }
 
-  /** Counts a row; true: it is written. */
+  /** Counts a row; always true. */
   public boolean count() {
     QueryMetrics.of(query).wrote();
     return true;

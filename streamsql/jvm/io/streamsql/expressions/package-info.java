@@ -1,2 +1,2 @@
-/** Spark columns that call our objects, and the objects that they call. */
+/** Spark columns that call Java objects, and those objects. */
 package io.streamsql.expressions;

@@ -6,11 +6,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.LocalFileSystem;
 
 /**
- * The {@code file:} of Hadoop's FileSystem, through which Spark copies state to and from a
- * checkpoint: see {@link RawLocalFiles}. Spark casts it to LocalFileSystem, hence the base class.
+ * Hadoop's {@code file:} FileSystem, through which Spark copies state to and from a checkpoint: see
+ * {@link RawLocalFiles}. Spark casts it to LocalFileSystem, hence the base class.
  *
- * <p>It checks files that have a {@code .crc} file and writes none: what is copied are RocksDB's
- * files, which hold a checksum for each of their blocks.
+ * <p>It checks files that have a {@code .crc} file and writes none: the copied files are RocksDB's,
+ * which hold a checksum per block.
  */
 public final class CheckedLocalFiles extends LocalFileSystem {
   /** Called by Hadoop, by reflection. */

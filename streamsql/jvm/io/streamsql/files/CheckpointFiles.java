@@ -13,14 +13,13 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCh
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
 
 /**
- * How Spark writes the files of a checkpoint in an object store: each in one request, which the
- * store takes whole or not at all. A file that must not replace another one is refused by the store
- * itself ({@code If-None-Match}); so of two engines that take a query for their own, one writes
- * what a batch is about, and the other one fails.
+ * Writes checkpoint files in an object store: each in one atomic request. The store itself refuses
+ * to replace a file that must not be replaced ({@code If-None-Match}). So if two engines run the
+ * same query, one of them writes a batch's offsets, and the other one fails.
  *
- * <p>Spark's own way is to write under another name and to rename: in an object store a copy, which
- * replaces what is there. Local files, as those of push queries, are written in that way. Written
- * for Hadoop 3.5 and Spark 4.3.
+ * <p>Spark's default writes under another name and renames: in an object store a copy, which
+ * overwrites. Local files, such as those of push queries, are written that way. Written for Hadoop
+ * 3.5 and Spark 4.3.
  */
 public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager {
   private static final String SCHEME = "s3a";
@@ -52,7 +51,7 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
     }
   }
 
-  /** A folder is there as long as a file is: an object of its name would only have to go again. */
+  /** A folder exists while it has a file: a marker object would have to be deleted later. */
   @Override
   public void mkdirs(Path path) {
     if (local != null) {
@@ -79,7 +78,7 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
     }
   }
 
-  /** Is there once it has been closed; what is cancelled never is. */
+  /** Exists once it is closed; a cancelled file never exists. */
   private static final class Upload extends CancellableFSDataOutputStream {
     private final FileSystem store;
     private final FSDataOutputStream upload;

@@ -21,18 +21,17 @@ import org.apache.hadoop.util.Progressable;
 import org.apache.spark.network.util.JavaUtils;
 
 /**
- * The {@code file:} of Hadoop's FileContext, through which Spark writes its checkpoints: see {@link
+ * Hadoop's {@code file:} FileContext, through which Spark writes its checkpoints: see {@link
  * RawLocalFiles}. Written for Hadoop 3.5 and Spark 4.3.
  *
  * <p>It writes no {@code .crc} files: Spark keeps checksums of its own beside the files of a
- * checkpoint. Those that Hadoop has left in an older checkpoint are not shown, and go with the file
- * that they belong to: {@link CheckedLocalFiles}, which reads them, would take a new file for a
- * damaged one.
+ * checkpoint. Those that Hadoop left in an older checkpoint are hidden, and deleted with their
+ * file: {@link CheckedLocalFiles}, which reads them, would take a new file for a damaged one.
  */
 public final class LocalFiles extends DelegateToFileSystem {
   static {
-    // On Unix Spark starts `rm -rf` for each working folder of a state store, two of them one after
-    // the other in each commit: some 20 ms each where it takes a fraction of one itself.
+    // On Unix, Spark starts `rm -rf` for each working folder of a state store, two per commit, in
+    // sequence: some 20 ms each, against less than a millisecond here.
     JavaUtils.isUnix = false;
   }
 
@@ -84,7 +83,7 @@ public final class LocalFiles extends DelegateToFileSystem {
         createParent);
   }
 
-  /** In one step, where that of Hadoop deletes the target first. */
+  /** In one step; Hadoop's rename deletes the target first. */
   @Override
   public void renameInternal(Path source, Path target, boolean overwrite) throws IOException {
     checkPath(source);
@@ -113,7 +112,8 @@ public final class LocalFiles extends DelegateToFileSystem {
   }
 
   /**
-   * Before the file changes: a file without a checksum is a good one, with a wrong one it is not.
+   * Before the file changes: a file without a checksum is valid, one with an outdated checksum is
+   * not.
    */
   private void removeChecksum(Path path) throws IOException {
     checkPath(path);

@@ -13,8 +13,8 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * What is known of a file or a link; the names of its owner and group when they are asked for,
- * since that may take a question to a directory service.
+ * The status of a file or link. The names of its owner and group are looked up when they are used,
+ * since that may ask a directory service.
  */
 final class LocalStatus extends FileStatus {
   private static final long serialVersionUID = 1L;
@@ -22,8 +22,8 @@ final class LocalStatus extends FileStatus {
   private final transient java.nio.file.Path file;
 
   /**
-   * @param attributes those of the view {@code unix}
-   * @param target where a link points to; null of what is none
+   * @param attributes of the view {@code unix}
+   * @param target of a link; null for a file
    */
   LocalStatus(
       Map<String, Object> attributes,
@@ -69,7 +69,7 @@ final class LocalStatus extends FileStatus {
       setOwner(attributes.owner().getName());
       setGroup(attributes.group().getName());
     } catch (IOException e) {
-      // Gone meanwhile: not known, which is what an empty name says.
+      // Deleted meanwhile: unknown, which an empty name means.
     }
   }
 }

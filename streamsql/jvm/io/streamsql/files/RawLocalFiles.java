@@ -30,24 +30,24 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.security.AccessControlException;
 
 /**
- * Local files by java.nio. It differs from its base class, which lacks its native library here
- * (PySpark carries none), in three things:
+ * Local files by java.nio. It differs from its base class, whose native library PySpark does not
+ * contain, in three respects:
  *
  * <ul>
  *   <li>It starts no process. The base class runs {@code readlink}, {@code chmod} or {@code ls} to
- *       create, rename or look at a file, 10 to 20 ms each: most of what a commit of a query took.
- *   <li>What is written is on the disk when the stream is closed, and a new name when it has been
- *       given. Spark goes on from a file that is there, and takes its content to be.
- *   <li>A rename is one step, also one that must not replace what is there.
+ *       create, rename or look at a file, 10 to 20 ms each: most of the time of a commit.
+ *   <li>Data is on the disk when the stream is closed, and a new name when the rename returns.
+ *       Spark resumes from an existing file and trusts its content.
+ *   <li>A rename is one step, even one that must not replace a file.
  * </ul>
  *
- * <p>Links are followed, as the operating system does; only what asks for the link itself, and what
- * deletes or replaces one, means the link. A new file's permissions are what Hadoop's umask and
- * that of the process leave; they are given to the system as the file is created, which disregards
- * them where the file system has none.
+ * <p>Links are followed, as the operating system does; only operations on the link itself, and
+ * those that delete or replace one, affect the link. A new file's permissions are Hadoop's umask
+ * and the process's umask combined; they are passed when the file is created, and ignored by file
+ * systems without permissions.
  */
 class RawLocalFiles extends RawLocalFileSystem {
-  /** Elsewhere the ways of the base class stay. */
+  /** Other systems use the base class. */
   private static final boolean POSIX =
       FileSystems.getDefault().supportedFileAttributeViews().contains("unix");
 
@@ -66,9 +66,9 @@ class RawLocalFiles extends RawLocalFileSystem {
     try {
       Files.createFile(file, mode(wanted));
     } catch (java.nio.file.FileAlreadyExistsException e) {
-      // Then its permissions stay, too.
+      // The permissions stay, too.
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
     return new SyncedOutput(file, append);
   }
@@ -82,7 +82,7 @@ class RawLocalFiles extends RawLocalFileSystem {
     } catch (java.nio.file.FileAlreadyExistsException e) {
       return false;
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
     SyncedOutput.syncFolderOf(folder.toPath());
     return true;
@@ -98,11 +98,11 @@ class RawLocalFiles extends RawLocalFileSystem {
   }
 
   /**
-   * Replaces what is there only if told so. Without a replacement, of several that give the same
-   * name at a time one succeeds, on file systems with hard links.
+   * Replaces an existing file only if asked to. Otherwise, on file systems with hard links, one of
+   * several concurrent renames to a name succeeds.
    */
   @Override
-  @SuppressWarnings("deprecation") // It is for FileContext's use, which this is.
+  @SuppressWarnings("deprecation") // Deprecated for direct use; FileContext is the intended caller.
   protected void rename(Path source, Path target, Rename... options) throws IOException {
     java.nio.file.Path from = file(source);
     java.nio.file.Path to = file(target);
@@ -121,7 +121,7 @@ class RawLocalFiles extends RawLocalFileSystem {
         throw e;
       }
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
     syncRenamed(from, to);
   }
@@ -138,7 +138,8 @@ class RawLocalFiles extends RawLocalFileSystem {
   }
 
   /**
-   * Gives a file a second name, which a rename would take from another; false where none can have.
+   * Adds a second name (hard link), since a rename would replace an existing file; false if the
+   * file system has no hard links.
    */
   private static boolean linked(java.nio.file.Path file, java.nio.file.Path name)
       throws IOException {
@@ -163,7 +164,7 @@ class RawLocalFiles extends RawLocalFileSystem {
   @Override
   public boolean delete(Path path, boolean recursive) throws IOException {
     java.nio.file.Path file = file(path);
-    // To the base class a link to nothing is not there, and one to a folder is that folder.
+    // To the base class a dangling link does not exist, and a link to a folder is that folder.
     return Files.isSymbolicLink(file) ? Files.deleteIfExists(file) : super.delete(path, recursive);
   }
 
@@ -196,7 +197,7 @@ class RawLocalFiles extends RawLocalFileSystem {
     try {
       return new Path(Files.readSymbolicLink(file(path)).toString());
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
   }
 
@@ -206,11 +207,11 @@ class RawLocalFiles extends RawLocalFileSystem {
       var attributes = Files.readAttributes(file, STATUS, links);
       boolean isLink = (boolean) attributes.get("isSymbolicLink");
       Path target = isLink ? new Path(Files.readSymbolicLink(file).toString()) : null;
-      // Always made from the bare path: Spark compares names as texts, file:///x is not file:/x.
+      // Always made from the bare path: Spark compares names as strings, file:///x is not file:/x.
       Path name = makeQualified(new Path(file.toString()));
       return new LocalStatus(attributes, getDefaultBlockSize(path), target, name, file);
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
   }
 
@@ -231,7 +232,7 @@ class RawLocalFiles extends RawLocalFileSystem {
     try {
       Files.createSymbolicLink(name, java.nio.file.Path.of(target.toUri().getPath()));
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
     SyncedOutput.syncFolderOf(name);
   }
@@ -245,7 +246,7 @@ class RawLocalFiles extends RawLocalFileSystem {
     try {
       Files.setAttribute(file(path), "unix:mode", (int) permission.toShort());
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
   }
 
@@ -265,7 +266,7 @@ class RawLocalFiles extends RawLocalFileSystem {
         view.setGroup(names.lookupPrincipalByGroupName(group));
       }
     } catch (FileSystemException e) {
-      throw told(e);
+      throw translated(e);
     }
   }
 
@@ -274,7 +275,7 @@ class RawLocalFiles extends RawLocalFileSystem {
       return new FileAttribute<?>[0];
     }
     FsPermission given = wanted.applyUMask(FsPermission.getUMask(getConf()));
-    // Anew without the sticky bit, which java.nio does not know.
+    // Without the sticky bit, which java.nio does not know.
     String symbols =
         new FsPermission(given.getUserAction(), given.getGroupAction(), given.getOtherAction())
             .toString();
@@ -283,19 +284,19 @@ class RawLocalFiles extends RawLocalFileSystem {
     };
   }
 
-  /** The failure as Hadoop's callers know it. */
-  private static IOException told(FileSystemException failure) {
-    IOException told;
+  /** The failure as Hadoop's callers expect it. */
+  private static IOException translated(FileSystemException failure) {
+    IOException thrown;
     if (failure instanceof NoSuchFileException) {
-      told = new FileNotFoundException("File " + failure.getFile() + " does not exist");
+      thrown = new FileNotFoundException("File " + failure.getFile() + " does not exist");
     } else if (failure instanceof java.nio.file.FileAlreadyExistsException) {
-      told = new FileAlreadyExistsException("File already exists: " + failure.getFile());
+      thrown = new FileAlreadyExistsException("File already exists: " + failure.getFile());
     } else if (failure instanceof AccessDeniedException) {
-      told = new AccessControlException("Permission denied: " + failure.getFile());
+      thrown = new AccessControlException("Permission denied: " + failure.getFile());
     } else {
       return failure;
     }
-    told.initCause(failure);
-    return told;
+    thrown.initCause(failure);
+    return thrown;
   }
 }

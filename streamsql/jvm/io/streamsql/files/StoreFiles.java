@@ -17,14 +17,14 @@ import org.apache.hadoop.fs.PathIOException;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Small files of an object store, and folders of them, by the URLs of either: what Python asks for
- * (executor/spark/store_files.py) and {@link CheckpointFiles} writes. A folder is there as long as
- * a file is.
+ * Small files of an object store, and folders of them, by URL, for Python
+ * (executor/spark/store_files.py) and {@link CheckpointFiles}. A folder exists while it contains a
+ * file.
  */
 public final class StoreFiles {
   private static final String CONDITIONAL = "fs.option.create.conditional.overwrite";
 
-  /** Asks nothing before it writes: not whether it is a folder's name, which ours never are. */
+  /** Writes without a check whether the name is a folder's, which never happens here. */
   private static final String AT_ONCE = "fs.s3a.create.performance";
 
   private static final int TRIES = 5;
@@ -34,7 +34,7 @@ public final class StoreFiles {
     this.conf = spark.sessionState().newHadoopConf();
   }
 
-  /** What is in a file; null: there is none. */
+  /** The content of a file; null: it does not exist. */
   public byte[] read(String url) throws IOException {
     Path path = new Path(url);
     for (int tries = 1; ; tries++) {
@@ -43,7 +43,7 @@ public final class StoreFiles {
       } catch (FileNotFoundException none) {
         return null;
       } catch (PathIOException replaced) {
-        // Between the question how long it is and the reading.
+        // Deleted between the length request and the read.
         if (tries == TRIES) {
           throw replaced;
         }
@@ -51,7 +51,7 @@ public final class StoreFiles {
     }
   }
 
-  /** Have a file hold this, whole or not at all. */
+  /** Replaces a file's content atomically. */
   public void write(String url, byte[] content) throws IOException {
     Path path = new Path(url);
     FSDataOutputStream out = create(path.getFileSystem(conf), path, true);
@@ -74,7 +74,7 @@ public final class StoreFiles {
     return names;
   }
 
-  /** Whether there is such a file or folder. */
+  /** Whether the file or folder exists. */
   public boolean exists(String url) throws IOException {
     Path path = new Path(url);
     FileSystem store = path.getFileSystem(conf);
@@ -85,13 +85,13 @@ public final class StoreFiles {
     }
   }
 
-  /** Deletes a file, or a folder with all that is in it; whether there was one. */
+  /** Deletes a file, or a folder with its content; returns whether it existed. */
   public boolean delete(String url) throws IOException {
     Path path = new Path(url);
     return path.getFileSystem(conf).delete(path, true);
   }
 
-  /** Copies a file, or all that is in a folder, and replaces what is there. */
+  /** Copies a file, or a folder with its content, and replaces existing files. */
   public void copy(String from, String to) throws IOException {
     Path source = new Path(from);
     copy(source.getFileSystem(conf), source, new Path(to));
@@ -110,7 +110,7 @@ public final class StoreFiles {
     }
   }
 
-  /** What is in a folder: nothing in what is none. */
+  /** The content of a folder; empty if it does not exist. */
   static List<FileStatus> list(FileSystem store, Path path) throws IOException {
     List<FileStatus> found = new ArrayList<>();
     try {
@@ -125,7 +125,7 @@ public final class StoreFiles {
     return found;
   }
 
-  /** Some stores show a folder for minutes after its last file has gone. */
+  /** Some stores list a folder for minutes after its last file was deleted. */
   private static boolean isThere(FileSystem store, FileStatus status) throws IOException {
     try {
       return status.isFile() || store.listFiles(status.getPath(), true).hasNext();
@@ -134,7 +134,7 @@ public final class StoreFiles {
     }
   }
 
-  /** A new file: there once it has been closed by {@link #close}. */
+  /** A new file, which exists once {@link #close} has returned. */
   static FSDataOutputStream create(FileSystem store, Path path, boolean overwrite)
       throws IOException {
     FSDataOutputStreamBuilder<?, ?> file = store.createFile(path);
@@ -148,9 +148,9 @@ public final class StoreFiles {
   }
 
   /**
-   * Has a file be there.
+   * Completes the file.
    *
-   * @throws FileAlreadyExistsException where another one is, which was not to be replaced
+   * @throws FileAlreadyExistsException if it must not replace an existing one
    */
   static void close(FSDataOutputStream out, FileSystem store, Path path) throws IOException {
     try {
@@ -160,7 +160,7 @@ public final class StoreFiles {
         throw refused;
       }
       throw (IOException)
-          new FileAlreadyExistsException(path + " is there already").initCause(refused);
+          new FileAlreadyExistsException(path + " already exists").initCause(refused);
     }
   }
 }

@@ -13,19 +13,17 @@ import org.apache.hadoop.fs.Syncable;
 import org.apache.hadoop.fs.impl.StoreImplementationUtils;
 
 /**
- * Writes a file; when it is closed, the file and its name survive a power failure.
+ * Writes a file; after it is closed, the file and its name survive a power failure.
  *
- * <p>Not by a FileChannel, which a thread that is interrupted while it writes closes: Spark
- * interrupts whatever it stops.
+ * <p>Without a FileChannel, which closes when its thread is interrupted while writing: Spark
+ * interrupts the threads that it stops.
  */
 final class SyncedOutput extends OutputStream implements Syncable, StreamCapabilities {
   private final Path file;
   private final FileOutputStream out;
   private boolean isOpen = true;
 
-  /**
-   * @param append whether to keep what the file holds
-   */
+  /** @param append whether to keep the file's content */
   SyncedOutput(Path file, boolean append) throws IOException {
     this.file = file;
     this.out = new FileOutputStream(file.toFile(), append);
@@ -41,7 +39,7 @@ final class SyncedOutput extends OutputStream implements Syncable, StreamCapabil
     out.write(bytes, offset, length);
   }
 
-  /** Others see what has been written at once. */
+  /** Others see written data at once. */
   @Override
   public void hflush() {}
 
@@ -66,10 +64,10 @@ final class SyncedOutput extends OutputStream implements Syncable, StreamCapabil
     syncFolderOf(file);
   }
 
-  /** Makes durable which names are in a file's folder, and what they stand for. */
+  /** Makes the names in a file's folder durable. */
   static void syncFolderOf(Path file) throws IOException {
     Path folder = file.toAbsolutePath().getParent();
-    // Windows opens no folders, and looks after their names itself.
+    // Windows cannot open folders, and makes names durable itself.
     if (folder != null && !folder.getFileSystem().getSeparator().equals("\\")) {
       sync(folder, StandardOpenOption.READ);
     }
@@ -84,7 +82,7 @@ final class SyncedOutput extends OutputStream implements Syncable, StreamCapabil
           channel.force(true);
           return;
         } catch (ClosedByInterruptException e) {
-          // Whoever wants this thread to end shall find it done.
+          // Restores the thread's interrupt status.
         }
       }
     } finally {

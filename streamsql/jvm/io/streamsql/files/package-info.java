@@ -1,2 +1,2 @@
-/** Local files as Spark's checkpoints need them: no child processes, one step, synced. */
+/** Local files for Spark's checkpoints: no child processes, atomic, synced. */
 package io.streamsql.files;

@@ -12,9 +12,10 @@ import java.util.Map;
 
 /**
  * The bearer token of {@code bearer.auth.credentials.source}: STATIC_TOKEN is {@code
- * bearer.auth.token}; OAUTHBEARER is what the OAuth 2.0 token endpoint {@code
- * bearer.auth.issuer.endpoint.url} gives for {@code bearer.auth.client.id}, {@code
- * bearer.auth.client.secret} and {@code bearer.auth.scope}, until a fifth of its time is left.
+ * bearer.auth.token}; OAUTHBEARER is a token of the OAuth 2.0 endpoint {@code
+ * bearer.auth.issuer.endpoint.url} for {@code bearer.auth.client.id}, {@code
+ * bearer.auth.client.secret} and {@code bearer.auth.scope}, renewed when a fifth of its lifetime is
+ * left.
  */
 final class BearerToken {
   private static final double USED = 0.8;
@@ -27,7 +28,7 @@ final class BearerToken {
     this.settings = settings;
   }
 
-  /** Null where no source is named. */
+  /** Null if no source is configured. */
   static BearerToken of(Map<String, String> settings) {
     String source = settings.get("bearer.auth.credentials.source");
     if (source == null) {
@@ -85,7 +86,7 @@ final class BearerToken {
     return granted;
   }
 
-  /** Made for the first token; trusts whom the JDK trusts. */
+  /** Created for the first token; uses the JDK's trust store. */
   private static final class Http {
     static final HttpClient CLIENT =
         HttpClient.newBuilder()

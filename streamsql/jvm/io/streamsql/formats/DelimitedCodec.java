@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * One line of CSV (RFC 4180) a record. Empty is null; DECIMAL in plain digits, DATE in days, TIME
- * and TIMESTAMP in milliseconds, BYTES in base64. Quotes only where the reader needs them, in the
- * way of commons-csv, so that the text is the one ksqlDB writes.
+ * A record is one line of CSV (RFC 4180). An empty field is null; DECIMAL has plain digits, DATE is
+ * in days, TIME and TIMESTAMP in milliseconds, BYTES in base64. Quotes are written only where they
+ * are required, by the rules of commons-csv, so that the text equals ksqlDB's.
  */
 public final class DelimitedCodec implements Codec {
   private static final long serialVersionUID = 1L;
@@ -35,7 +35,7 @@ public final class DelimitedCodec implements Codec {
     for (StructField column : this.columns) {
       if (!isFlat(column.dataType())) {
         throw new IllegalArgumentException(
-            "the DELIMITED format does not hold " + column.dataType().sql());
+            "the DELIMITED format does not support " + column.dataType().sql());
       }
     }
   }
@@ -75,7 +75,7 @@ public final class DelimitedCodec implements Codec {
     return true;
   }
 
-  /** The value that a text, which is not empty, stands for in a flat column. */
+  /** The value of a non-empty text in a flat column. */
   public static Object value(String text, StructField column) throws RecordException {
     DataType type = column.dataType();
     if (type instanceof StringType) {
@@ -134,7 +134,9 @@ public final class DelimitedCodec implements Codec {
     }
   }
 
-  /** Reads up to and with the closing quote; returns where the delimiter or the end must be. */
+  /**
+   * Reads past the closing quote; returns the position of the delimiter or end that has to follow.
+   */
   private int quotedField(String line, int from, int end, StringBuilder field)
       throws RecordException {
     int i = from;
@@ -202,11 +204,11 @@ public final class DelimitedCodec implements Codec {
     if (text.isEmpty()) {
       return first; // else a record of one empty field would be an empty record
     }
-    // As commons-csv has it, the first text of a line begins with a letter or digit, or a quote.
+    // As in commons-csv, the first text of a line begins with a letter or digit, or a quote.
     if (first && !isLetterOrDigit(text.charAt(0))) {
       return true;
     }
-    // A reader could trim or take for a comment what begins or ends with one of these.
+    // A reader could trim a text that begins or ends with one of these, or take it for a comment.
     if (text.charAt(0) <= '#' || text.charAt(text.length() - 1) <= ' ') {
       return true;
     }

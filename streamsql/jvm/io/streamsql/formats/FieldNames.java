@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructType;
 
-/** Which column a schema's field is: the one of that name, else one that differs only in case. */
+/** Maps a schema's fields to columns: by exact name, else by a name that differs only in case. */
 public final class FieldNames {
   private FieldNames() {}
 
@@ -15,7 +15,7 @@ public final class FieldNames {
     return positions(struct, List.of(name))[0];
   }
 
-  /** For each name its position; no position is given twice, exact names come first. */
+  /** The position of each name; each position is used once, exact names take precedence. */
   public static int[] positions(StructType struct, List<String> names) {
     int[] found = new int[names.size()];
     Arrays.fill(found, -1);

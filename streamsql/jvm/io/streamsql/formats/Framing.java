@@ -2,15 +2,13 @@ package io.streamsql.formats;
 
 import java.nio.ByteBuffer;
 
-/**
- * The five bytes in front of a record whose schema is in a registry: a zero, and the schema's id.
- */
+/** The five bytes before a record whose schema is in a registry: a zero, and the schema's id. */
 public final class Framing {
   public static final int SIZE = 5;
 
   private Framing() {}
 
-  /** The id; what follows the frame begins at {@link #SIZE}. */
+  /** The id; the content begins at {@link #SIZE}. */
   public static int schemaId(byte[] bytes) throws RecordException {
     if (bytes.length < SIZE || bytes[0] != 0) {
       throw new RecordException("the record does not begin with the id of a schema");

@@ -11,9 +11,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-/** How JSON is read and written wherever we do it ourselves. */
+/** The settings with which JSON is read and written. */
 public final class Json {
-  /** Reads NaN as a bare word too: some producers write it; itself it writes "NaN", as text. */
+  /** Reads NaN as a bare word too, which some producers write; writes "NaN", as text. */
   public static final JsonFactory FACTORY =
       new JsonFactoryBuilder()
           .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)

@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class KafkaCodec implements Codec {
   private static final long serialVersionUID = 1L;
 
-  /** What the column is; the size is the number of bytes, 0 for any. */
+  /** The column's type and its number of bytes, 0 for any. */
   private enum Kind {
     INT(4),
     BIGINT(8),
@@ -36,7 +36,7 @@ public final class KafkaCodec implements Codec {
 
   public KafkaCodec(StructType columns) {
     if (columns.length() != 1) {
-      throw new IllegalArgumentException("the KAFKA format holds one column: " + columns.sql());
+      throw new IllegalArgumentException("the KAFKA format supports one column only: " + columns.sql());
     }
     kind = kind(columns.fields()[0].dataType());
     name = columns.fields()[0].name();
@@ -54,7 +54,7 @@ public final class KafkaCodec implements Codec {
     } else if (type instanceof BinaryType) {
       return Kind.BYTES;
     }
-    throw new IllegalArgumentException("the KAFKA format does not hold " + type.sql());
+    throw new IllegalArgumentException("the KAFKA format does not support " + type.sql());
   }
 
   @Override
@@ -74,7 +74,7 @@ public final class KafkaCodec implements Codec {
           case INT -> (Object) ByteBuffer.wrap(bytes).getInt();
           case BIGINT -> (Object) ByteBuffer.wrap(bytes).getLong();
           case DOUBLE -> (Object) ByteBuffer.wrap(bytes).getDouble();
-          // Through String: bytes that are no UTF-8 become U+FFFD, as Kafka's deserializer does.
+          // Through String: invalid UTF-8 becomes U+FFFD, as in Kafka's deserializer.
           case STRING -> UTF8String.fromString(new String(bytes, StandardCharsets.UTF_8));
           case BYTES -> bytes;
         };

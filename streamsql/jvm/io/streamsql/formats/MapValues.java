@@ -4,11 +4,11 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 
-/** Makes the value of a MAP column of what a codec has read. */
+/** Builds the value of a MAP column from decoded entries. */
 public final class MapValues {
   private MapValues() {}
 
-  /** The entries in their order; keys and values in Catalyst's form. */
+  /** The entries in order; keys and values in Catalyst's form. */
   public static ArrayBasedMapData of(Map<Object, Object> entries) {
     return new ArrayBasedMapData(
         new GenericArrayData(entries.keySet().toArray()),

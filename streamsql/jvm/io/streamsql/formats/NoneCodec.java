@@ -3,15 +3,13 @@ package io.streamsql.formats;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * The side of a record that has no columns: whatever bytes are there are not read, none written.
- */
+/** The side of a record that has no columns: its bytes are ignored, and none are written. */
 public final class NoneCodec implements Codec {
   private static final long serialVersionUID = 1L;
 
   public NoneCodec(StructType columns) {
     if (columns.length() != 0) {
-      throw new IllegalArgumentException("the NONE format holds no columns: " + columns.sql());
+      throw new IllegalArgumentException("the NONE format supports no columns: " + columns.sql());
     }
   }
 

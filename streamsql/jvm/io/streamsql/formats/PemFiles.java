@@ -23,9 +23,9 @@ import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
 
 /**
- * Whom to trust and what certificate to show, by PEM files: {@code ssl.ca.location}, {@code
- * ssl.certificate.location}, {@code ssl.key.location} (else the key is in the certificate's file)
- * and {@code ssl.key.password}. Kafka's client reads them: keys as PKCS #8.
+ * The trusted certificates and the client's own, from PEM files: {@code ssl.ca.location}, {@code
+ * ssl.certificate.location}, {@code ssl.key.location} (default: the certificate's file) and {@code
+ * ssl.key.password}. Kafka's client reads them; keys are in PKCS #8.
  */
 final class PemFiles {
   private static final Pattern ENCRYPTED =
@@ -35,7 +35,7 @@ final class PemFiles {
 
   private PemFiles() {}
 
-  /** Empty where neither is said, and what the JDK trusts is trusted. */
+  /** Empty if neither is configured; the JDK's trust store applies. */
   static Optional<SSLContext> context(Map<String, String> settings) {
     String authorities = settings.get("ssl.ca.location");
     String certificate = settings.get("ssl.certificate.location");
@@ -44,7 +44,7 @@ final class PemFiles {
     }
     Map<String, Object> configs = new HashMap<>();
     configs.put(SslConfigs.SSL_PROTOCOL_CONFIG, "TLS");
-    // What is not said otherwise: the JDK's own.
+    // The rest is the JDK's default.
     configs.put(SslConfigs.SSL_CIPHER_SUITES_CONFIG, List.of());
     configs.put(SslConfigs.SSL_ENABLED_PROTOCOLS_CONFIG, List.of());
     if (authorities != null) {
@@ -64,7 +64,7 @@ final class PemFiles {
     }
   }
 
-  /** The key without a password: of those that have one, Kafka's client opens no PBES2. */
+  /** The key without its password: Kafka's client cannot decrypt PBES2. */
   private static Password key(Password file, String password) {
     Matcher encrypted = ENCRYPTED.matcher(file.value());
     if (password == null || !encrypted.find()) {
@@ -73,7 +73,7 @@ final class PemFiles {
     try {
       byte[] bytes = Base64.getMimeDecoder().decode(encrypted.group(1));
       EncryptedPrivateKeyInfo info = new EncryptedPrivateKeyInfo(bytes);
-      // The JDK knows PBES2 by what it is made of, which the parameters tell.
+      // The JDK names PBES2 by its parts, which are in the parameters.
       String algorithm =
           info.getAlgName().equals("PBES2")
               ? info.getAlgParameters().toString()

@@ -1,6 +1,6 @@
 package io.streamsql.formats;
 
-/** What a number that stands for a time of day or a point in time counts. */
+/** The unit of a number that represents a time of day or a point in time. */
 public enum Precision {
   MILLISECONDS(1),
   MICROSECONDS(1000),
@@ -12,7 +12,7 @@ public enum Precision {
     this.perMillisecond = perMillisecond;
   }
 
-  /** By the name that Kafka Connect's schemas give the type; null: it says nothing of that. */
+  /** By the type name in Kafka Connect's schemas; null for other types. */
   public static Precision named(String type) {
     return switch (type == null ? "" : type) {
       case "io.debezium.time.Timestamp",
@@ -26,7 +26,7 @@ public enum Precision {
     };
   }
 
-  /** The number as milliseconds: what SQL's times hold. */
+  /** The number in milliseconds, the unit of SQL's times. */
   public long milliseconds(long number) {
     return Math.floorDiv(number, perMillisecond);
   }

@@ -1,10 +1,10 @@
 package io.streamsql.formats;
 
 /**
- * A record that cannot be read by its format: where in the record, and what was found there.
+ * A record that its format cannot read: the path in the record, and the problem.
  *
- * <p>Carries no stack trace: a topic may hold a million such records, and filling in the trace
- * would cost more than reading the record.
+ * <p>Has no stack trace: a topic may hold a million such records, and filling in the trace would
+ * cost more than reading the record.
  */
 public final class RecordException extends Exception {
   private static final long serialVersionUID = 1L;
@@ -21,7 +21,7 @@ public final class RecordException extends Exception {
     this.problem = problem;
   }
 
-  /** The same problem, seen from one level further out. */
+  /** The same problem with a path one level further out. */
   public RecordException in(String step) {
     return new RecordException(step + path, problem);
   }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * How to log in to a schema registry. Properties, all optional:
+ * The login to a schema registry. Properties, all optional:
  *
  * <ul>
  *   <li>{@code registry.basic.auth.user.info}: name:password
@@ -26,7 +26,7 @@ final class RegistryLogin implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final String PREFIX = "registry.";
 
-  /** What is made when a registry is first asked, once in the life of the JVM. */
+  /** Created on the first request to a registry, once per JVM. */
   private record Opened(HttpClient http, BearerToken token) {}
 
   private static final Map<Map<String, String>, Opened> OPENED = new ConcurrentHashMap<>();
@@ -52,7 +52,7 @@ final class RegistryLogin implements Serializable {
     return opened().http();
   }
 
-  /** Puts on the request who asks; an IOException where a token cannot be had just now. */
+  /** Adds the credentials to the request; throws IOException if no token is available now. */
   void sign(HttpRequest.Builder request) throws IOException, InterruptedException {
     String user = settings.get("basic.auth.user.info");
     BearerToken token = opened().token();

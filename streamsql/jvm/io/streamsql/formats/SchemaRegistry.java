@@ -15,11 +15,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Schemas by their ids, from a registry's HTTP interface, each asked for once in the life of the
- * JVM.
+ * Schemas by id from a registry's HTTP interface, each requested once per JVM.
  *
- * <p>An id that the registry does not know makes a record unreadable; a registry that does not
- * answer fails the query, which is then started again from its checkpoint.
+ * <p>An unknown id makes a record unreadable. A registry that does not answer fails the query,
+ * which then restarts from its checkpoint.
  */
 public final class SchemaRegistry implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -27,7 +26,7 @@ public final class SchemaRegistry implements Serializable {
   private static final int ATTEMPTS = 5;
   private static final long UNKNOWN_FOR_NANOS = Duration.ofSeconds(5).toNanos();
 
-  /** A schema's text, or for Protobuf its descriptor in base64; so too those it refers to. */
+  /** A schema's text, or for Protobuf its descriptor in base64, and those of its references. */
   public record Schema(String type, String text, Map<String, String> references) {}
 
   private static final Map<String, Schema> KNOWN = new ConcurrentHashMap<>();
@@ -41,16 +40,13 @@ public final class SchemaRegistry implements Serializable {
     this.login = login;
   }
 
-  /**
-   * By the properties that begin with {@code registry.}: {@code registry.url}, and those of {@link
-   * RegistryLogin}.
-   */
+  /** Configured by {@code registry.url} and the properties of {@link RegistryLogin}. */
   public static SchemaRegistry of(Map<String, String> properties) {
     String url = properties.get("registry.url");
     return url == null ? null : new SchemaRegistry(url, RegistryLogin.of(properties));
   }
 
-  /** What the schema for writing refers to: {@code schema.references}, an object of texts. */
+  /** The references of the writer's schema: {@code schema.references}, an object of texts. */
   public static Map<String, String> references(Map<String, String> properties) {
     Map<String, String> references = new LinkedHashMap<>();
     try {
@@ -58,11 +54,11 @@ public final class SchemaRegistry implements Serializable {
       found.properties().forEach(e -> references.put(e.getKey(), e.getValue().asText()));
       return references;
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("schema.references is no JSON", e);
+      throw new IllegalArgumentException("schema.references is not JSON", e);
     }
   }
 
-  /** The schema of that id; {@code serialized} asks for a Protobuf schema's descriptor. */
+  /** The schema of the id; {@code serialized} requests a Protobuf schema's descriptor. */
   public Schema byId(int id, boolean serialized) throws RecordException {
     String path = "/schemas/ids/" + id + (serialized ? "?format=serialized" : "");
     String name = url + path;
@@ -90,7 +86,7 @@ public final class SchemaRegistry implements Serializable {
         found.path("schemaType").asText("AVRO"), found.path("schema").asText(), references);
   }
 
-  /** The texts of what a schema refers to, the innermost first. */
+  /** The texts of a schema's references, the innermost first. */
   private void collect(JsonNode schema, boolean serialized, Map<String, String> references) {
     for (JsonNode reference : schema.path("references")) {
       String name = reference.path("name").asText();
@@ -109,7 +105,7 @@ public final class SchemaRegistry implements Serializable {
     }
   }
 
-  /** The answer, null if there is no such thing. */
+  /** The answer, null for 404. */
   private JsonNode get(String path) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(url + path))
@@ -151,7 +147,7 @@ public final class SchemaRegistry implements Serializable {
     try {
       return Json.TREES.readTree(response.body());
     } catch (JsonProcessingException e) {
-      throw new IllegalStateException("the schema registry at " + url + " answers no JSON", e);
+      throw new IllegalStateException("the schema registry at " + url + " did not answer in JSON", e);
     }
   }
 }

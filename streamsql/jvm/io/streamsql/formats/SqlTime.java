@@ -3,8 +3,8 @@ package io.streamsql.formats;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Tells TIME from BIGINT: both are Spark's bigint, so the schema's field says {@code "sql": "TIME"}
- * in its metadata, or, for containers, the SQL type that holds it ({@code ARRAY<TIME>}).
+ * Distinguishes TIME from BIGINT: both are Spark's bigint, so the schema's field has {@code "sql":
+ * "TIME"} in its metadata, or, for containers, the SQL type that contains it ({@code ARRAY<TIME>}).
  */
 public final class SqlTime {
   private SqlTime() {}
@@ -22,9 +22,7 @@ public final class SqlTime {
     return field.metadata().contains("sql") ? field.metadata().getString("sql") : "";
   }
 
-  /**
-   * The type of an array's elements or a map's values, given the declared type of the container.
-   */
+  /** The type of an array's elements or a map's values, given the container's declared type. */
   public static String element(String declared) {
     int open = declared.indexOf('<');
     if (open < 0 || !declared.endsWith(">")) {

@@ -12,9 +12,8 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * SQL values from text, for the formats that carry them as text; all methods throw {@link
- * RecordException} naming the type and the text. Times are a number (as the formats write them) or
- * ISO text, read in UTC.
+ * Parses SQL values from text. All methods throw {@link RecordException} with the type and the
+ * text. Times are a number (as the formats write them) or ISO text, read in UTC.
  */
 public final class TextValues {
   private static final int SHOWN = 100;
@@ -25,7 +24,7 @@ public final class TextValues {
     return new RecordException("expected " + type + ", found " + found);
   }
 
-  /** Text as an error shows it: quoted and not longer than a line. */
+  /** Text as an error shows it: quoted, at most a line. */
   public static String quoted(String text) {
     return text.length() <= SHOWN ? "'" + text + "'" : "'" + text.substring(0, SHOWN) + "...'";
   }
@@ -67,7 +66,7 @@ public final class TextValues {
     long drop = (long) value.scale() - type.scale();
     long digitsBeforePoint = (long) value.precision() - value.scale();
     boolean zero = value.signum() == 0;
-    // Both tests come before setScale, which for an exponent of a billion would compute for ever.
+    // Both checks precede setScale, which does not end for an exponent of a billion.
     if (!zero
         && (digitsBeforePoint > type.precision() - type.scale() || drop >= value.precision())) {
       throw mismatch(type.sql(), "number " + quoted(value.toString()));
@@ -152,7 +151,7 @@ public final class TextValues {
     return text.length() > start && text.chars().skip(start).allMatch(c -> c >= '0' && c <= '9');
   }
 
-  /** {@code 2019} and {@code 2019-02} as the first day that they name. */
+  /** {@code 2019} and {@code 2019-02} as the first day of the year or month. */
   private static String completed(String date) {
     return switch (date.length()) {
       case 4 -> date + "-01-01";

@@ -50,7 +50,7 @@ public final class WindowedKeyCodec implements Codec {
     int bound = at + key.width();
     fields[bound] = start;
     fields[bound + 1] = session ? end : size == null ? null : Long.valueOf(start + size);
-    // No bytes of its own is how a key of null columns is written.
+    // A key of null columns has no bytes of its own.
     return own > 0 && key.decode(Arrays.copyOf(bytes, own), fields, at);
   }
 

@@ -27,32 +27,34 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.math.Ordering;
 
 /**
- * An aggregate that keeps at most {@code limit} values of a group and gives them as an array, for
- * all types. Spark's own collect_list and collect_set have no bound, and it has no top k.
+ * An aggregate that keeps at most {@code limit} values of a group and returns them as an array, for
+ * all types. Spark's collect_list and collect_set are unbounded, and Spark has no top-k aggregate.
  */
 public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuffer>
     implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Which values are kept, and in what order they come out. */
+  /** Which values are kept, and their order. */
   enum Kind {
-    /** The first ones, null included, as they arrived. */
+    /** The first values, null included, in order of arrival. */
     COLLECT_LIST,
-    /** The first different ones, null included, as they arrived. */
+    /** The first distinct values, null included, in order of arrival. */
     COLLECT_SET,
     /** The largest first; no nulls. */
     TOPK,
     /** The largest first, each once; no nulls. */
     TOPK_DISTINCT,
-    /** Of structs: those with the largest first field, it not being null. */
+    /** Of structs: those with the largest first field, if it is not null. */
     TOPK_BY,
     /** Of structs (order, value): the values with the least order, in order. */
     EARLIEST,
     /** Of structs (order, value): the values with the greatest order, in order. */
     LATEST,
-    /** As COLLECT_LIST, of structs (value, sign INT): less than 0 takes the last such value out. */
+    /**
+     * As COLLECT_LIST, of structs (value, sign INT): a negative sign removes the last such value.
+     */
     SIGNED_LIST,
-    /** Of structs (value, sign INT): the different values, null too, each with the sum of signs. */
+    /** Of structs (value, sign INT): the distinct values, null too, each with the sum of signs. */
     COUNTED
   }
 
@@ -65,7 +67,7 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
   private transient UnsafeProjection toElement;
   private transient Comparator<UnsafeRow> order;
 
-  /** Public, with the arguments of {@link #productElement}, as Spark's trees want to copy it. */
+  /** Public, with the arguments of {@link #productElement}: Spark copies its trees by it. */
   public BoundedAggregate(
       Expression child,
       Kind kind,
@@ -122,7 +124,7 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
     return buffer;
   }
 
-  /** What an element is: of signed kinds the value alone. */
+  /** The type of an element: for signed kinds the value alone. */
   private DataType valueType() {
     boolean signed = kind == Kind.SIGNED_LIST || kind == Kind.COUNTED;
     return signed ? ((StructType) child.dataType()).fields()[0].dataType() : child.dataType();
@@ -230,7 +232,7 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
     return kind.name().toLowerCase(java.util.Locale.ROOT);
   }
 
-  // What follows makes this a node of Catalyst's trees.
+  // The methods of a node of Catalyst's trees.
 
   @Override
   public Seq<Expression> children() {

@@ -9,8 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
  * At most {@code limit} elements of one group. An element is an {@code UnsafeRow} of one field,
- * whose equality is that of its bytes and whose bytes are also its state: no type needs code of its
- * own.
+ * compared and stored by its bytes, so no type needs code of its own.
  */
 abstract class BoundedBuffer {
   final int limit;
@@ -19,12 +18,14 @@ abstract class BoundedBuffer {
     this.limit = limit;
   }
 
-  /** Takes the element, which the caller does not change afterwards, if it belongs in here. */
+  /**
+   * Adds the element, which the caller does not change afterwards, if it ranks among the kept ones.
+   */
   abstract void add(UnsafeRow element);
 
   abstract Collection<UnsafeRow> elements();
 
-  /** Takes what another buffer has taken. */
+  /** Adds the elements of another buffer. */
   void merge(BoundedBuffer other) {
     other.elements().forEach(this::add);
   }

@@ -23,9 +23,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Dates and times as text in patterns of {@link DateTimeFormatter}, for {@code Expressions.invoke}.
  *
- * <p>Takes and gives what Spark holds: a TIMESTAMP is microseconds, a DATE days, both since the
- * epoch; a TIME is milliseconds of the day. A call that fails gives null: a text that does not
- * follow its pattern, a pattern or a time zone that is none.
+ * <p>Values are in Spark's form: a TIMESTAMP is microseconds, a DATE days, both since the epoch; a
+ * TIME is milliseconds of the day. A call that fails gives null: a text that does not match its
+ * pattern, an invalid pattern or time zone.
  */
 public final class DateTimes {
   private static final long DAY_MILLIS = TimeUnit.DAYS.toMillis(1);
@@ -41,7 +41,7 @@ public final class DateTimes {
 
   private static final Memo<ZoneId> ZONES = new Memo<>(ZoneId::of);
 
-  /** Not safe to share between threads, unlike the formatters. */
+  /** Unlike the formatters, not thread-safe. */
   private static final ThreadLocal<Memo<SimpleDateFormat>> DATE_FORMATS =
       ThreadLocal.withInitial(() -> new Memo<>(DateTimes::dateFormat));
 
@@ -51,7 +51,7 @@ public final class DateTimes {
     return text(pattern, instant(micros), zone);
   }
 
-  /** What the text leaves open is as in 1970-01-01T00:00; a zone in the text comes first. */
+  /** Missing fields are those of 1970-01-01T00:00; a zone in the text takes precedence. */
   public static Long parseTimestamp(UTF8String text, UTF8String pattern, UTF8String zone) {
     try {
       TemporalAccessor parsed = FORMATTERS.get(pattern.toString()).parse(text.toString());
@@ -77,7 +77,7 @@ public final class DateTimes {
     return text(pattern, LocalDate.ofEpochDay(days));
   }
 
-  /** The text may go on behind what the pattern says; it must not name a time of day. */
+  /** The text may continue after the pattern; it must not name a time of day. */
   @SuppressWarnings("JavaUtilDate") // its parser takes what java.time's does not
   public static Integer parseDate(UTF8String text, UTF8String pattern) {
     try {
@@ -92,7 +92,7 @@ public final class DateTimes {
     }
   }
 
-  /** The whole text follows the pattern, and says what day it is. */
+  /** The whole text follows the pattern and names a day. */
   public static Integer parseWholeDate(UTF8String text, UTF8String pattern) {
     try {
       TemporalAccessor parsed = FORMATTERS.get(pattern.toString()).parse(text.toString());
@@ -106,7 +106,7 @@ public final class DateTimes {
     try {
       return text(pattern, LocalTime.ofNanoOfDay(TimeUnit.MILLISECONDS.toNanos(millis)));
     } catch (DateTimeException e) {
-      return null; // it is none of a day
+      return null; // it names no day
     }
   }
 
@@ -125,7 +125,7 @@ public final class DateTimes {
     }
   }
 
-  /** The moment moved by how far the clocks of the two zones are apart then. */
+  /** The moment, shifted by the offset between the two zones at that moment. */
   public static Long convertZone(long micros, UTF8String given, UTF8String wanted) {
     try {
       Instant moment = instant(micros);

@@ -19,9 +19,9 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * How many different values a group has but for null, exactly. A row costs as much in a group of
- * many values as in one of few, for as long as the group is held as an object. Its state is that of
- * a COLLECT_SET, by which such a count was made before it: what that has left is gone on with.
+ * The exact number of distinct values of a group, nulls excluded. A row costs the same in a large
+ * group as in a small one while the group is held as an object. Its state is that of a COLLECT_SET,
+ * which computed such counts in earlier versions: their state stays valid.
  */
 public final class DistinctCount extends TypedImperativeAggregate<DistinctValues>
     implements Serializable {
@@ -31,7 +31,7 @@ public final class DistinctCount extends TypedImperativeAggregate<DistinctValues
   private final int inputOffset;
   private transient UnsafeProjection toValue;
 
-  /** Public, with the arguments of {@link #productElement}, as Spark's trees want to copy it. */
+  /** Public, with the arguments of {@link #productElement}: Spark copies its trees by it. */
   public DistinctCount(Expression child, int mutableOffset, int inputOffset) {
     this.child = child;
     this.mutableOffset = mutableOffset;
@@ -94,13 +94,13 @@ public final class DistinctCount extends TypedImperativeAggregate<DistinctValues
     return false;
   }
 
-  /** What a checkpoint's layout calls the state, which is that of a COLLECT_SET. */
+  /** The name of the state in a checkpoint's layout: that of a COLLECT_SET. */
   @Override
   public String prettyName() {
     return "collect_set";
   }
 
-  // What follows makes this a node of Catalyst's trees.
+  // The methods of a node of Catalyst's trees.
 
   @Override
   public Seq<Expression> children() {

@@ -7,16 +7,16 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The different values of one group, none of them null. A value is an {@code UnsafeRow} of one
- * field, as in {@link BoundedBuffer}, whose form they are written in; of a type of at most eight
- * bytes only those are held, in a table without objects.
+ * The distinct values of one group, none of them null. A value is an {@code UnsafeRow} of one
+ * field, serialized as in {@link BoundedBuffer}. Values of a type of at most eight bytes are held
+ * as words, in a table without objects.
  */
 abstract class DistinctValues {
   static DistinctValues of(boolean words) {
     return words ? new Words() : new Rows();
   }
 
-  /** Takes a value, whose bytes may change afterwards. */
+  /** Adds a value, whose bytes may change afterwards. */
   abstract void add(UnsafeRow value);
 
   abstract void merge(DistinctValues other);
@@ -39,7 +39,7 @@ abstract class DistinctValues {
     }
   }
 
-  /** So many values will be added. */
+  /** Reserves space for a number of values. */
   void expect(int count) {}
 
   /** Values that are a word of eight bytes each: a hash table with open addressing. */
@@ -47,7 +47,7 @@ abstract class DistinctValues {
     private static final int ROW_BYTES = 2 * Long.BYTES;
     private static final int SMALLEST = 8;
 
-    /** Zero is no entry; whether it is among the values is kept beside. */
+    /** Zero marks an empty slot; a flag says whether zero is a value. */
     private long[] table = new long[SMALLEST];
 
     private boolean zero;
@@ -72,7 +72,7 @@ abstract class DistinctValues {
       }
     }
 
-    /** Where the word is, or would be. */
+    /** The slot of the word. */
     private int place(long word) {
       int mask = table.length - 1;
       int place = (int) (word * 0x9E3779B97F4A7C15L >>> 32) & mask;
@@ -131,7 +131,7 @@ abstract class DistinctValues {
       return out.array();
     }
 
-    /** As a row has it: which fields are null, and the word in the processor's order. */
+    /** As in a row: the null bits, and the word in the processor's byte order. */
     private static void write(ByteBuffer out, long word) {
       out.putInt(ROW_BYTES).putLong(0);
       boolean little = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;

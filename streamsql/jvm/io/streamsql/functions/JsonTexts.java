@@ -24,8 +24,8 @@ import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Functions on texts that hold JSON, for {@code Expressions.invoke}. Numbers keep their digits. A
- * text that is no JSON gives null.
+ * Functions on JSON texts, for {@code Expressions.invoke}. Numbers keep their digits. An invalid
+ * text gives null.
  */
 public final class JsonTexts {
   private static final ObjectMapper MAPPER =
@@ -34,7 +34,7 @@ public final class JsonTexts {
           .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
           .build();
 
-  /** Of a path behind its `$`: `.name`, `[0]`, `["name"]` or `['name']`. */
+  /** A step of a path after `$`: `.name`, `[0]`, `["name"]` or `['name']`. */
   private static final Pattern STEP =
       Pattern.compile("\\.([^.\\[\\]'\"]+)|\\[([-\\w]+)\\]|\\[(?:\"([^\"]*)\"|'([^']*)')\\]");
 
@@ -42,7 +42,7 @@ public final class JsonTexts {
 
   private JsonTexts() {}
 
-  /** The value at a path, of a string its characters; null where there is none. */
+  /** The value at a path, a string without its quotes; null if there is none. */
   public static UTF8String extract(UTF8String text, UTF8String path) {
     try (JsonParser parser = MAPPER.createParser(text.toString())) {
       List<String> steps = PATHS.get(path.toString());
@@ -52,7 +52,7 @@ public final class JsonTexts {
     }
   }
 
-  /** Whether {@link #extract} can look at all: the text is JSON, the path is one. */
+  /** Whether the text is JSON and the path is valid, which {@link #extract} requires. */
   public static boolean canExtract(UTF8String text, UTF8String path) {
     try {
       PATHS.get(path.toString());
@@ -62,7 +62,7 @@ public final class JsonTexts {
     }
   }
 
-  /** The elements of an array as JSON; null of anything else. */
+  /** The elements of an array as JSON; null for other values. */
   public static ArrayData items(UTF8String text) {
     JsonNode node = node(text);
     if (node == null || !node.isArray()) {
@@ -73,7 +73,7 @@ public final class JsonTexts {
     return new GenericArrayData(items.toArray());
   }
 
-  /** The fields of an object, strings as their characters; null of anything else. */
+  /** The fields of an object, strings without quotes; null for other values. */
   public static MapData records(UTF8String text) {
     JsonNode node = node(text);
     if (node == null || !node.isObject()) {
@@ -91,7 +91,7 @@ public final class JsonTexts {
         new GenericArrayData(records.values().toArray()));
   }
 
-  /** Objects merged; otherwise arrays one behind the other, other values as an element each. */
+  /** Merged objects; otherwise concatenated arrays, in which other values are an element each. */
   public static UTF8String concat(ArrayData texts) {
     List<JsonNode> nodes = new ArrayList<>();
     for (int i = 0; i < texts.numElements(); i++) {
@@ -134,7 +134,7 @@ public final class JsonTexts {
     return node.isTextual() ? node.textValue() : node.toString();
   }
 
-  /** From the first token of a value to its last; reads on to its end when it has found it. */
+  /** The text of a value from its first token to its last; a found value is read to its end. */
   private static String find(JsonParser parser, List<String> steps, int at) throws IOException {
     if (at == steps.size()) {
       return characters(MAPPER.readTree(parser));

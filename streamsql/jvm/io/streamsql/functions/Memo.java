@@ -3,9 +3,9 @@ package io.streamsql.functions;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** What is made of a text, such as a pattern, kept for the next row: there are few of them. */
+/** Caches what is derived from a text, such as a compiled pattern: few texts occur. */
 final class Memo<T> {
-  /** Rows may bring along their own, without end. */
+  /** A bound, since rows may bring texts of their own. */
   private static final int LIMIT = 1000;
 
   private final ConcurrentHashMap<String, T> made = new ConcurrentHashMap<>();
@@ -15,7 +15,7 @@ final class Memo<T> {
     this.maker = maker;
   }
 
-  /** Throws what the maker throws; nothing is kept then. */
+  /** Throws what the maker throws, and caches nothing then. */
   T get(String text) {
     T known = made.get(text);
     if (known != null) {

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Functions with regular expressions, for {@code Expressions.invoke}. A pattern that is none, or
- * lacks a group that is referred to, gives null.
+ * Functions with regular expressions, for {@code Expressions.invoke}. An invalid pattern, or one
+ * that lacks the group that is referred to, gives null.
  */
 public final class Regex {
   private static final Memo<Pattern> PATTERNS = new Memo<>(Pattern::compile);

@@ -8,13 +8,13 @@ import java.util.Map;
 import java.util.function.BiConsumer;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
-/** A {@link BoundedBuffer} that elements can be taken out of again: aggregates of tables. */
+/** A {@link BoundedBuffer} with removal of elements, for aggregates of tables. */
 abstract class SignedBuffer extends BoundedBuffer {
   SignedBuffer(int limit) {
     super(limit);
   }
 
-  /** Adds the element, or takes one out if the sign is less than 0. */
+  /** Adds the element, or removes it if the sign is negative. */
   abstract void add(UnsafeRow element, long sign);
 
   @Override
@@ -22,7 +22,7 @@ abstract class SignedBuffer extends BoundedBuffer {
     add(element, 1);
   }
 
-  /** The elements in order of arrival; the last equal one is taken out. */
+  /** The elements in order of arrival; a removal takes the last equal one. */
   static final class Values extends SignedBuffer {
     private final ArrayList<UnsafeRow> elements = new ArrayList<>();
 
@@ -50,7 +50,7 @@ abstract class SignedBuffer extends BoundedBuffer {
     }
   }
 
-  /** How many there are of each element; beyond the limit, no others are counted. */
+  /** The count of each element; beyond the limit no other elements are counted. */
   static final class Counts extends SignedBuffer {
     private final Map<UnsafeRow, Long> counts = new LinkedHashMap<>();
 
@@ -86,7 +86,7 @@ abstract class SignedBuffer extends BoundedBuffer {
       ((Counts) other).forEach(this::add);
     }
 
-    /** How many, then of each its count, length and bytes. */
+    /** The number of elements, then each one's count, length and bytes. */
     @Override
     byte[] serialize() {
       int size = 4;

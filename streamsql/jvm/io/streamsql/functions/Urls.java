@@ -6,8 +6,8 @@ import java.util.function.Function;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Parts of URLs, decoded, for {@code Expressions.invoke}: null where there is no such part, and for
- * a text that is no URL.
+ * Decoded parts of URLs, for {@code Expressions.invoke}: null for a missing part and for an invalid
+ * URL.
  */
 public final class Urls {
   private Urls() {}
@@ -41,7 +41,7 @@ public final class Urls {
     return uri == null || uri.getPort() < 0 ? null : uri.getPort();
   }
 
-  /** The value of the first parameter of that name, empty where it has none. */
+  /** The value of the first parameter of that name, empty if it has none. */
   public static UTF8String parameter(UTF8String text, UTF8String name) {
     URI uri = uri(text);
     if (uri == null || uri.getQuery() == null) {

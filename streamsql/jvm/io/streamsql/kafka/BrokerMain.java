@@ -17,9 +17,8 @@ import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 
 /**
- * The embedded broker's process: formats the storage if it is new, runs Kafka, and shuts down when
- * standard input ends, which it does when the engine holding its other end is gone, however it
- * died.
+ * The process of the embedded broker: formats new storage, runs Kafka, and shuts down when standard
+ * input ends, which happens when the engine at its other end exits or crashes.
  *
  * <p>Arguments: the broker's properties file, the cluster id for new storage, and `attached` or
  * `detached` (which ignores standard input). Kafka is called by reflection, because its jars are
@@ -36,7 +35,7 @@ public final class BrokerMain {
       watch("streamsql-parent-watch", BrokerMain::exitAtEndOfInput);
     }
     Properties properties = new Properties();
-    // By streams, as Kafka does: so other letters than ASCII's are escaped in the file.
+    // By streams, as Kafka does: non-ASCII letters are escaped in the file.
     try (InputStream stream = Files.newInputStream(config)) {
       properties.load(stream);
     }
@@ -54,7 +53,7 @@ public final class BrokerMain {
     System.exit(0);
   }
 
-  /** Formats beside the storage and renames: a kill in between leaves nothing half formatted. */
+  /** Formats next to the storage and renames: a kill in between leaves no partial format. */
   private static void format(Path config, Properties properties, Path storage, String clusterId)
       throws Exception {
     Path fresh = storage.resolveSibling(storage.getFileName() + ".new");
@@ -93,13 +92,13 @@ public final class BrokerMain {
     try {
       System.in.transferTo(OutputStream.nullOutputStream());
     } catch (IOException e) {
-      // A broken pipe says the same as its end: the engine is gone.
+      // A broken pipe means the same as its end: the engine has exited.
     }
     watch("streamsql-halt", BrokerMain::haltLate);
     System.exit(0);
   }
 
-  /** A shutdown that hangs must not leave the broker behind; its log is made to survive a halt. */
+  /** Bounds a shutdown that hangs; the broker's log is made to survive a halt. */
   private static void haltLate() {
     try {
       Thread.sleep(SHUTDOWN_MILLIS);

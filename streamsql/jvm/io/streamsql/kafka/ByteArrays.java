@@ -14,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class ByteArrays {
   private ByteArrays() {}
 
-  /** A producer of these settings. */
+  /** A producer with these settings. */
   public static KafkaProducer<byte[], byte[]> producer(Map<String, Object> settings) {
     Map<String, Object> known = new HashMap<>(settings);
     known.remove(WriteLease.SETTING);
@@ -23,7 +23,7 @@ public final class ByteArrays {
         all -> new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer()));
   }
 
-  /** A consumer of these settings and some more; it commits no offsets. */
+  /** A consumer with these settings and some more; it commits no offsets. */
   public static KafkaConsumer<byte[], byte[]> consumer(
       Map<String, ?> settings, Map<String, Object> more) {
     Map<String, Object> both = new HashMap<>(settings);
@@ -34,7 +34,7 @@ public final class ByteArrays {
         all -> new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer()));
   }
 
-  /** Of a producer's settings those by which any client reaches the cluster. */
+  /** The settings of a producer with which any client can connect to the cluster. */
   public static Map<String, Object> connection(Map<String, String> producerSettings) {
     Map<String, Object> found = new HashMap<>();
     producerSettings.forEach(

@@ -8,20 +8,20 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Kafka's server in one process, as {@code kafka.Kafka} runs it, but that the broker begins only
- * when its former self is fenced.
+ * Kafka's server in one process, as {@code kafka.Kafka} runs it, except that the broker starts only
+ * when its previous incarnation is fenced.
  *
- * <p>After a crash the controller takes the broker for alive until its session is over, and all
- * partitions for led by it. A broker that is there by then loads its transactions, and is about to
- * write the markers of those that were decided when it is fenced and no partition has a leader.
- * Kafka 4.3 and 4.4 take such partitions for deleted ones ({@code KRaftMetadataCache
- * .getPartitionLeaderEndpoint} is empty for both, KAFKA-20734) and call the transactions complete:
- * committed records are hidden for ever, with all that come after them. The wait delays no start: a
- * broker is not registered before the session is over. It can go with the first Kafka that tells
- * the two apart; a test fails then.
+ * <p>After a crash the controller takes the broker for alive, and for the leader of all partitions,
+ * until its session expires. A broker that starts earlier loads its transactions, and may be
+ * fenced, leaving partitions without a leader, when it is about to write the markers of decided
+ * transactions. Kafka 4.3 and 4.4 take such partitions for deleted ones ({@code
+ * KRaftMetadataCache.getPartitionLeaderEndpoint} is empty for both, KAFKA-20734) and call the
+ * transactions complete: committed records, and all records after them, stay hidden forever. The
+ * wait delays no start, since a broker is not registered before the session expires. Delete it with
+ * the first Kafka that distinguishes the two; a test fails then.
  */
 final class EmbeddedServer {
-  /** More than a session after the controller has begun: the fencing takes a moment, too. */
+  /** More than a session after the controller's start: fencing takes a moment, too. */
   private static final int SESSIONS = 2;
 
   private static final long LOOK_MILLIS = 10;
@@ -29,7 +29,7 @@ final class EmbeddedServer {
   private EmbeddedServer() {}
 
   /**
-   * Runs it; returns when it has been shut down.
+   * Runs the server until it is shut down.
    *
    * @param restarted whether a broker may have run on this storage before
    */
@@ -54,7 +54,7 @@ final class EmbeddedServer {
     Field field = server.getClass().getDeclaredField("controller");
     field.setAccessible(true);
     Object controller = call(field.get(server), "get");
-    call(controller, "startup"); // Once is enough: the server's own start finds it started.
+    call(controller, "startup"); // the server's own start finds it started
     Object metadata = call(controller, "metadataCache");
     int node = Integer.parseInt(properties.getProperty("node.id"));
     long session = Long.parseLong(properties.getProperty("broker.session.timeout.ms"));

@@ -10,16 +10,15 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.InterruptException;
 
 /**
- * Has the first record that a writer sends be acknowledged before it sends others.
+ * Makes a writer wait for the acknowledgment of its first record before it sends others.
  *
- * <p>A producer that has written to a topic which was deleted since, and made anew, knows the old
- * one's id. While it learns of the new one, records that it has sent with the old id wait to be
- * sent again, and later ones may be there before them. The broker takes those, since it has none
- * yet from this producer, and refuses the others as out of sequence, until they have timed out two
- * minutes later.
+ * <p>A producer that has written to a topic which was deleted and recreated since knows the old
+ * topic's id. While it learns the new one, records that it sent with the old id wait to be sent
+ * again, and later ones may overtake them. The broker accepts those, since it has none yet from
+ * this producer, and refuses the others as out of sequence, until they time out two minutes later.
  */
 public final class FirstRecord {
-  /** One that is forgotten too early costs its writer's tasks a wait each. */
+  /** Evicting a writer too early costs each of its tasks one wait. */
   private static final int MOST = 1_000;
 
   private static final Map<String, FirstRecord> WRITERS =
@@ -35,13 +34,13 @@ public final class FirstRecord {
 
   private volatile boolean sent;
 
-  /** That of a writer, which may be many tasks of this JVM. */
+  /** The first record of a writer, which may be many tasks of this JVM. */
   public static FirstRecord of(String writer) {
     return WRITERS.computeIfAbsent(writer, w -> new FirstRecord());
   }
 
-  /** Sends a record as the producer does, be it the first one or after that is there. */
-  @SuppressWarnings("FutureReturnValueIgnored") // the callback hears of it
+  /** Sends a record, the first one or after the first one is acknowledged. */
+  @SuppressWarnings("FutureReturnValueIgnored") // the callback receives the failure
   public void send(
       Producer<byte[], byte[]> producer, ProducerRecord<byte[], byte[]> record, Callback callback) {
     if (!sent && isFirst(producer, record, callback)) {
@@ -59,7 +58,7 @@ public final class FirstRecord {
       producer.send(record, callback).get();
       sent = true;
     } catch (ExecutionException e) {
-      return true; // the callback has heard of it, and the next record is the first
+      return true; // the callback has received the failure; the next record is the first
     } catch (InterruptedException e) {
       throw new InterruptException(e);
     }

@@ -9,10 +9,10 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InterruptException;
 
 /**
- * The records of one task that a shared producer has not told of yet.
+ * The unacknowledged records of one task on a shared producer.
  *
- * <p>A producer's own {@code flush()} waits for the records of all tasks; those to a topic that was
- * deleted meanwhile, as that of a push query is, are given up after two minutes only.
+ * <p>A producer's own {@code flush()} waits for the records of all tasks; records to a topic that
+ * was deleted meanwhile, such as a push query's, fail only after two minutes.
  */
 public final class PendingRecords {
   private static final ExecutorService FLUSHES =
@@ -26,12 +26,12 @@ public final class PendingRecords {
 
   private long count;
 
-  /** Before a record is sent. */
+  /** Called before a record is sent. */
   public synchronized void add() {
     count++;
   }
 
-  /** A record is written, or is given up. */
+  /** Called when a record is written or has failed. */
   public synchronized void done() {
     count--;
     if (count == 0) {
@@ -40,7 +40,7 @@ public final class PendingRecords {
   }
 
   /**
-   * Has the producer send what it holds, and waits until all records here are done.
+   * Flushes the producer and waits until all records here are acknowledged.
    *
    * @throws InterruptException where the task is interrupted meanwhile
    */
@@ -64,7 +64,7 @@ public final class PendingRecords {
     }
   }
 
-  /** Nothing of a producer lingers while one flush of it goes on, so it needs no second one. */
+  /** A running flush covers all records of the producer, so a second one is not needed. */
   private static void send(Producer<byte[], byte[]> producer) {
     if (FLUSHED.add(producer)) {
       FLUSHES.execute(
@@ -72,7 +72,7 @@ public final class PendingRecords {
             try {
               producer.flush();
             } catch (KafkaException | IllegalStateException e) {
-              // The records tell of it, each to its own task.
+              // Each record reports a failure to its own task.
             } finally {
               FLUSHED.remove(producer);
             }

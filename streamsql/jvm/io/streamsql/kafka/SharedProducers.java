@@ -11,8 +11,8 @@ import org.apache.kafka.clients.producer.Producer;
  * The producers of this JVM, one for each distinct set of settings.
  *
  * <p>A task lives as long as one micro-batch, often some milliseconds; a producer of its own would
- * cost it a connection and the metadata of its topics each time. Producers are thread-safe and
- * batch better when tasks share them, so they stay open until the JVM ends or {@link #discard}.
+ * need a connection and the metadata of its topics each time. Producers are thread-safe and batch
+ * better when tasks share them, so they stay open until the JVM ends or {@link #discard}.
  */
 public final class SharedProducers {
   private static final Map<Map<String, String>, Producer<byte[], byte[]>> PRODUCERS =
@@ -25,15 +25,15 @@ public final class SharedProducers {
     return PRODUCERS.computeIfAbsent(settings, SharedProducers::create);
   }
 
-  /** Has tasks of these settings use a producer that was made elsewhere. */
+  /** Registers a producer that was created elsewhere for these settings. */
   static void share(Map<String, String> settings, Producer<byte[], byte[]> made) {
     PRODUCERS.put(settings, made);
   }
 
   /**
-   * Forgets a producer that cannot send any more (its transaction manager or its credentials are in
-   * a fatal state), so that the next task gets a fresh one. Records in flight on it fail, and with
-   * them the tasks that wrote them, which is what makes those tasks run again.
+   * Discards a producer that failed fatally (its transaction manager or its credentials), so that
+   * the next task gets a new one. Its records in flight fail, and with them the tasks that wrote
+   * them, which are then retried.
    */
   public static void discard(Map<String, String> settings, Producer<byte[], byte[]> broken) {
     if (PRODUCERS.remove(settings, broken)) {

@@ -24,20 +24,23 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 
 /**
- * Records of one-partition topics, many in one call: what tests write and read.
+ * Records of one-partition topics, many in one call, for tests.
  *
- * <p>Java's producer can write the timestamp 0, which librdkafka takes for "now". Records travel
- * between Python and here packed: timestamp (long), key, value, number of headers (int), then a
- * name and a value each; a byte string is its length (int, -1 for null) and its bytes.
+ * <p>Java's producer can write the timestamp 0, which librdkafka takes for "now". Records are
+ * passed between Python and Java in packed form: timestamp (long), key, value, number of headers
+ * (int), then a name and a value each; a byte string is its length (int, -1 for null) and its
+ * bytes.
  */
 public final class TopicRecords {
-  /** Consumers between two reads: a new one costs more than what it reads. */
+  /** Consumers between two reads: creating one costs more than reading. */
   private static final Map<Map<String, String>, Queue<KafkaConsumer<byte[], byte[]>>> IDLE =
       new ConcurrentHashMap<>();
 
   private TopicRecords() {}
 
-  /** Writes packed records, each after the name of its topic, and waits until all are there. */
+  /**
+   * Writes packed records, each after the name of its topic, and waits until all are acknowledged.
+   */
   public static void write(Map<String, String> settings, byte[] packed)
       throws IOException, InterruptedException, ExecutionException {
     Producer<byte[], byte[]> producer = SharedProducers.get(new HashMap<>(settings));

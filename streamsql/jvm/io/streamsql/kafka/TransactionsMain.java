@@ -33,7 +33,7 @@ public final class TransactionsMain {
         list(admin);
       } else {
         List<String> ids = Arrays.asList(arguments).subList(1, arguments.length);
-        // Who begins under an id ends what was open.
+        // Initializing a producer aborts the open transaction of its id.
         admin.fenceProducers(ids).all().get();
       }
     } catch (ExecutionException failed) {

@@ -16,7 +16,7 @@ import org.apache.kafka.common.errors.InterruptException;
  * that is suspended may still send what its producers had taken before.
  */
 public final class WriteLease {
-  /** Names the lease among the settings of a producer; a producer without it needs none. */
+  /** Names the lease in the settings of a producer; a producer without it needs none. */
   static final String SETTING = "streamsql.lease";
 
   private static final Map<String, WriteLease> LEASES = new ConcurrentHashMap<>();
@@ -67,7 +67,7 @@ public final class WriteLease {
     return System.nanoTime() - end >= 0;
   }
 
-  /** Waits while the lease has expired; InterruptException where the task is stopped meanwhile. */
+  /** Waits while the lease has expired; InterruptException if the task is stopped meanwhile. */
   public void await() {
     if (hasExpired()) {
       awaitExtension();

@@ -1,2 +1,2 @@
-/** Kafka's own clients and its broker, apart from Spark. */
+/** Kafka's own clients and its broker, independent of Spark. */
 package io.streamsql.kafka;

@@ -15,9 +15,7 @@ import java.util.Properties;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.function.Supplier;
 
-/**
- * Connections to one database, as many as tasks ask it at a time, kept open between two questions.
- */
+/** A pool of connections to one database, as many as tasks use at a time. */
 final class Connections implements AutoCloseable {
   private static final String DRIVER = "org.postgresql.Driver";
   private static final int SECONDS = 5;
@@ -27,7 +25,7 @@ final class Connections implements AutoCloseable {
     Connection open() throws IOException, SQLException;
   }
 
-  /** What is done with a connection. */
+  /** Uses a connection. */
   interface Use<T> {
     T of(Connection connection) throws SQLException;
   }
@@ -45,9 +43,10 @@ final class Connections implements AutoCloseable {
   }
 
   /**
-   * One that fails is closed, and with it those that were idle: where one has died, so have they.
+   * Runs the work with a connection. A failure closes the connection and all idle ones, which have
+   * probably failed with it.
    *
-   * @throws IOException if what stands for a secret stands for nothing
+   * @throws IOException if a secret's reference cannot be resolved
    */
   <T> T with(Use<T> use) throws IOException, SQLException {
     Connection connection = idle.pollLast();
@@ -93,7 +92,7 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  // -- the driver, which is on the class path only of those who need it ---------------------------
+  // -- the driver, which only users of a database need on the class path --------------------------
 
   private static volatile Driver driver;
 
@@ -116,10 +115,10 @@ final class Connections implements AutoCloseable {
         Class<?> found = Class.forName(DRIVER, true, loader.get());
         return (Driver) found.getDeclaredConstructor().newInstance();
       } catch (ReflectiveOperationException e) {
-        // The next one may have it.
+        // Another driver may accept the URL.
       }
     }
-    throw new SQLException("there is no driver " + DRIVER + " here");
+    throw new SQLException("the class path lacks the driver " + DRIVER + "");
   }
 
   private static URL[] urls(List<String> jars) {
@@ -134,7 +133,7 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  // -- the end ------------------------------------------------------------------------------------
+  // -- closing ------------------------------------------------------------------------------------
 
   @Override
   public void close() {
@@ -152,7 +151,7 @@ final class Connections implements AutoCloseable {
     try {
       connection.close();
     } catch (SQLException e) {
-      // It is of no use any more, whatever becomes of it.
+      // The connection is discarded, whatever closing it does.
     }
   }
 }

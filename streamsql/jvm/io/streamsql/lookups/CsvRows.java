@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * CSV with a header, whose names tell which column is which, in whatever case. Nothing is null, a
- * text that is empty is quoted; values are written as in the format DELIMITED.
+ * CSV with a header that maps fields to columns, case-insensitively. An empty field is null, an
+ * empty text is quoted; values are written as in the format DELIMITED.
  */
 final class CsvRows implements RowFiles.Format {
   private static final int MOST_COLUMNS = 20_000;
@@ -68,7 +68,7 @@ final class CsvRows implements RowFiles.Format {
     for (int i = 0; i < columns.length; i++) {
       places[i] = -1;
       for (int j = 0; j < header.length && places[i] < 0; j++) {
-        // Some editors write a mark before the first name.
+        // Some editors write a byte order mark before the first name.
         String name = header[j] == null ? "" : header[j].replace("\uFEFF", "").strip();
         places[i] = name.equalsIgnoreCase(columns[i].name()) ? j : -1;
       }

@@ -13,11 +13,11 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * All rows of a file, or of a folder's files, in memory. Whoever asks after the time to live has
- * passed looks first whether the files are still the same, and reads them anew if not.
+ * All rows of a file, or of a folder's files, in memory. The first access after the time to live
+ * checks whether the files have changed, and reads them again if so.
  */
 final class FileRows implements RowSource {
-  /** The rows, the files that they are from, and until when nobody needs to look again. */
+  /** The rows, their files, and the time of the next check. */
   private record Loaded(
       Map<List<Object>, InternalRow> rows, List<RowFiles.Stamp> stamps, long until) {}
 
@@ -25,19 +25,17 @@ final class FileRows implements RowSource {
   private final DataType[] keyTypes;
   private final long ttl;
   private final String name;
-  private final Patience patience;
+  private final Retries retries;
   private final LongSupplier clock;
   private volatile Loaded loaded;
 
-  /**
-   * @param clock nanoseconds, from anywhere on
-   */
-  FileRows(LookupTable table, Configuration conf, Patience patience, LongSupplier clock) {
+  /** @param clock nanoseconds with an arbitrary origin */
+  FileRows(LookupTable table, Configuration conf, Retries retries, LongSupplier clock) {
     this.files = new RowFiles(table, conf);
     this.keyTypes = table.keyTypes();
     this.ttl = TimeUnit.MILLISECONDS.toNanos(table.ttlMillis());
     this.name = table.name() + " in " + table.place();
-    this.patience = patience;
+    this.retries = retries;
     this.clock = clock;
   }
 
@@ -45,7 +43,7 @@ final class FileRows implements RowSource {
     SparkEnv env = SparkEnv.get();
     Configuration conf =
         env == null ? new Configuration() : SparkHadoopUtil.get().newConfiguration(env.conf());
-    return new FileRows(table, conf, Patience.usual(), System::nanoTime);
+    return new FileRows(table, conf, Retries.usual(), System::nanoTime);
   }
 
   @Override
@@ -60,7 +58,7 @@ final class FileRows implements RowSource {
   private synchronized Loaded refreshed() {
     Loaded before = loaded;
     if (before == null || clock.getAsLong() - before.until >= 0) {
-      loaded = patience.call(name, () -> read(before));
+      loaded = retries.call(name, () -> read(before));
     }
     return loaded;
   }

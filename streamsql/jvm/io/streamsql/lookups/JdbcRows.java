@@ -16,8 +16,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Rows of a database's table, each asked for by its primary key and then known for some time, as is
- * that there is none.
+ * Rows of a database's table, requested by primary key and cached for some time, missing rows too.
  */
 final class JdbcRows implements RowSource {
   private static final Pattern FOLDED = Pattern.compile("[A-Z_][A-Z0-9_]*");
@@ -27,25 +26,23 @@ final class JdbcRows implements RowSource {
   private final JdbcValues values;
   private final RowCache cache;
   private final RateLimit limit;
-  private final Patience patience;
+  private final Retries retries;
   private final String name;
 
-  /**
-   * @param clock nanoseconds, from anywhere on
-   */
-  JdbcRows(LookupTable table, Connections connections, Patience patience, LongSupplier clock) {
+  /** @param clock nanoseconds with an arbitrary origin */
+  JdbcRows(LookupTable table, Connections connections, Retries retries, LongSupplier clock) {
     this.connections = connections;
     this.query = query(table);
     this.values = new JdbcValues(table.schema());
     long ttl = TimeUnit.MILLISECONDS.toNanos(table.ttlMillis());
     this.cache = new RowCache(table.rows(), table.rows() == 0 ? 0 : ttl, clock);
     this.limit = new RateLimit(table.perSecond(), clock);
-    this.patience = patience;
+    this.retries = retries;
     this.name = table.name() + " in " + table.place();
   }
 
   static JdbcRows of(LookupTable table) {
-    return new JdbcRows(table, Connections.of(table), Patience.usual(), System::nanoTime);
+    return new JdbcRows(table, Connections.of(table), Retries.usual(), System::nanoTime);
   }
 
   static String query(LookupTable table) {
@@ -60,7 +57,7 @@ final class JdbcRows implements RowSource {
     return "SELECT " + columns + " FROM " + table.table() + " WHERE " + keys;
   }
 
-  /** Names are in upper case here, and in lower case there, unless they were quoted. */
+  /** Names are in upper case here and in lower case there, unless they were quoted. */
   private static String identifier(StructField column) {
     String name = column.name();
     String there = FOLDED.matcher(name).matches() ? name.toLowerCase(Locale.ROOT) : name;
@@ -73,8 +70,8 @@ final class JdbcRows implements RowSource {
     if (known != null) {
       return known.row();
     }
-    Patience.sleep(name, limit.turn());
-    Answer answer = patience.call(name, () -> connections.with(c -> asked(c, key)));
+    Retries.sleep(name, limit.turn());
+    Answer answer = retries.call(name, () -> connections.with(c -> asked(c, key)));
     if (answer.problem != null) {
       throw answer.problem;
     }
@@ -82,7 +79,7 @@ final class JdbcRows implements RowSource {
     return answer.row;
   }
 
-  /** A row, or none, or what is wrong with it, which another try would not mend. */
+  /** A row, none, or a problem that a retry would not solve. */
   private record Answer(InternalRow row, RecordException problem) {}
 
   private Answer asked(Connection connection, List<Object> key) throws SQLException {

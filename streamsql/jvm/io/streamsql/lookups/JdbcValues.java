@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Values between JDBC and Spark. Times without a zone are in UTC. */
+/** Converts values between JDBC and Spark. Times without a zone are in UTC. */
 final class JdbcValues {
   private static final int MICROS_PER_MILLI = 1_000;
   private final StructField[] columns;
@@ -53,9 +53,7 @@ final class JdbcValues {
     statement.setObject(number + 1, given);
   }
 
-  /**
-   * @throws RecordException if a value is not what was declared
-   */
+  /** @throws RecordException if a value does not fit the declared type */
   InternalRow row(ResultSet found) throws RecordException {
     Object[] values = new Object[columns.length];
     for (int i = 0; i < values.length; i++) {
@@ -97,7 +95,7 @@ final class JdbcValues {
     } else if (type instanceof BinaryType) {
       return found.getBytes(at);
     }
-    throw new RecordException("no value of a database has the type " + type.sql());
+    throw new RecordException("no database type matches " + type.sql());
   }
 
   private static Long time(ResultSet found, int at) throws SQLException {

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** A JSON object a line, read as the records of a topic in the format JSON are. */
+/** A JSON object per line, read like the records of a topic in the format JSON. */
 final class JsonRows implements RowFiles.Format {
   private final Codec codec;
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
-/** Looks rows up for a query, as a part of its generated code. */
+/** Looks rows up for a query from its generated code. */
 public final class Lookup implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -33,10 +33,10 @@ public final class Lookup implements Serializable {
   }
 
   /**
-   * The row of a key, which is a struct of its columns; null where there is none, where a part of
-   * the key is null, and, with an entry in the log, for a row that is not what was declared.
+   * The row of a key, which is a struct of its columns; null if there is none, if a part of the key
+   * is null, and, with an entry in the log, if the row does not fit its declaration.
    *
-   * @throws LookupException if the rows are out of reach, which somebody has to see to
+   * @throws LookupException if the source is unavailable
    */
   public InternalRow find(InternalRow key) {
     if (keyTypes == null) {
@@ -66,6 +66,6 @@ public final class Lookup implements Serializable {
 
   @Override
   public String toString() {
-    return "look-up in " + table.name();
+    return "lookup in " + table.name();
   }
 }

@@ -1,8 +1,8 @@
 package io.streamsql.lookups;
 
 /**
- * Rows are out of reach, and were for some time. It has no cause, so that its message is what is
- * shown of it: the query waits until somebody has seen to it.
+ * The source of rows has been unavailable for some time. It has no cause, so that users see its
+ * message: the query waits until the source is available again.
  */
 public final class LookupException extends RuntimeException {
   private static final long serialVersionUID = 1L;

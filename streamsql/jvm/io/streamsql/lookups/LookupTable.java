@@ -11,19 +11,19 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Where rows are, what they are made of and how they are asked for. Secrets are in it by what they
- * are called ({@link References}), so it may be shown and sent anywhere.
+ * The location, the columns and the request settings of a lookup table. It contains references to
+ * secrets ({@link References}) instead of secrets, so it may be shown and sent.
  *
  * @param connection FILE or JDBC
  * @param place the file or folder; the URL of the database
  * @param format of files: PARQUET, JSON or CSV
  * @param table of a database
- * @param ttlMillis how old what is known may be
- * @param rows of a database, how many rows are known at the most
- * @param perSecond of a database, how often it is asked at the most; 0: as often as there is need
+ * @param ttlMillis the maximum age of a cached row
+ * @param rows of a database, the maximum number of cached rows
+ * @param perSecond of a database, the maximum rate of requests; 0: unlimited
  * @param schema the rows' columns, those of the key first
- * @param keys how many columns the key has
- * @param jars files with the database's driver, where it is not on the class path
+ * @param keys the number of the key's columns
+ * @param jars files with the database's driver, if it is not on the class path
  */
 public record LookupTable(
     String name,
@@ -41,7 +41,7 @@ public record LookupTable(
     List<String> jars)
     implements Serializable {
 
-  /** As Python says it: its texts and numbers by their names, the schema as Spark's JSON. */
+  /** From Python: texts and numbers by name, the schema as Spark's JSON. */
   public static LookupTable of(
       Map<String, String> said, String schema, int keys, List<String> jars) {
     return new LookupTable(

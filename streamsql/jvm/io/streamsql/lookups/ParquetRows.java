@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** Parquet as Spark reads it; names of columns are the same in whatever case. */
+/** Parquet as Spark reads it; names of columns are case-insensitive. */
 final class ParquetRows implements RowFiles.Format {
   private final StructType schema;
   private final Configuration conf;
@@ -45,13 +45,13 @@ final class ParquetRows implements RowFiles.Format {
     try (ParquetReader<InternalRow> reader =
         ParquetReader.builder(support, path).withConf(wanted).build()) {
       for (InternalRow row = reader.read(); row != null; row = reader.read()) {
-        // The reader has one row, which it fills again and again.
+        // The reader reuses one row object.
         rows.accept(row.copy());
       }
     }
   }
 
-  /** The columns as the file calls them: to Spark, names here may differ in their case. */
+  /** The columns' names in the file, which may differ in case. */
   private StructType named(Path path) throws IOException {
     try (ParquetFileReader file = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf))) {
       StructType named = new StructType();

@@ -3,7 +3,7 @@ package io.streamsql.lookups;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** So many a second and no more; what was not used for a moment may be used at once. */
+/** Limits the rate per second; an unused share of the last moment may be used at once. */
 final class RateLimit {
   private static final long BURST = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -12,7 +12,7 @@ final class RateLimit {
   private long next;
 
   /**
-   * @param perSecond 0: without a limit
+   * @param perSecond 0: unlimited
    * @param clock nanoseconds
    */
   RateLimit(int perSecond, LongSupplier clock) {
@@ -21,7 +21,7 @@ final class RateLimit {
     this.next = clock.getAsLong();
   }
 
-  /** Takes the next turn; how many nanoseconds there are until then. */
+  /** Takes the next turn; returns the nanoseconds to wait for it. */
   synchronized long turn() {
     if (interval == 0) {
       return 0;

@@ -11,9 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What stands for a secret, in the syntax of Kafka's config providers: {@code ${env:NAME}} is a
- * variable of the environment, {@code ${file:/path:key}} a value of a properties file, read anew
- * whenever it is needed.
+ * References to secrets, in the syntax of Kafka's config providers: {@code ${env:NAME}} is an
+ * environment variable, {@code ${file:/path:key}} a value of a properties file, read at each use.
  */
 final class References {
   private static final Pattern REFERENCE =
@@ -22,9 +21,9 @@ final class References {
   private References() {}
 
   /**
-   * The text with values in place of what stands for them.
+   * The text with its references resolved.
    *
-   * @throws IOException that names what there is not, and no value
+   * @throws IOException that names the missing reference, and no value
    */
   static String resolved(String text, Map<String, String> environment) throws IOException {
     Matcher matcher = REFERENCE.matcher(text);

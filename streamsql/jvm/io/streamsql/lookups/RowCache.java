@@ -8,12 +8,9 @@ import java.util.function.LongSupplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/**
- * Rows by their keys, and keys without a row, each for some time; of too many, those go that were
- * not asked for the longest.
- */
+/** Caches rows by key, and keys without a row, for some time; evicts the least recently used. */
 final class RowCache {
-  /** What is known of a key; the row is null where there is none. */
+  /** A cached result; the row is null if there is none. */
   record Known(InternalRow row, long until) {}
 
   private final long ttl;
@@ -22,7 +19,7 @@ final class RowCache {
 
   /**
    * @param ttl nanoseconds
-   * @param clock nanoseconds, from anywhere on
+   * @param clock nanoseconds with an arbitrary origin
    */
   RowCache(int most, long ttl, LongSupplier clock) {
     this.ttl = ttl;
@@ -38,7 +35,7 @@ final class RowCache {
         };
   }
 
-  /** Null where nothing is known, or not any more. */
+  /** Null if nothing is cached or the entry has expired. */
   synchronized Known get(List<Object> key) {
     Known found = known.get(key);
     if (found != null && clock.getAsLong() - found.until >= 0) {
@@ -58,7 +55,7 @@ final class RowCache {
     return known.size();
   }
 
-  /** Texts of a row of Spark's are places in its memory. */
+  /** Texts of a Spark row point into its memory. */
   static List<Object> copied(List<Object> key) {
     List<Object> copy = new ArrayList<>(key.size());
     for (Object value : key) {

@@ -12,17 +12,17 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** The files of a look-up table: the one that it names, or those of a folder. */
+/** The files of a lookup table: the one that it names, or those of a folder. */
 final class RowFiles {
-  /** What a file looks like from outside: another one looks otherwise. */
+  /** The attributes by which a changed file is detected. */
   record Stamp(String path, long length, long modified) {}
 
   /** Reads the rows of one file. */
   interface Format {
     /**
-     * Gives out the rows, one after the other.
+     * Passes on the rows, one after the other.
      *
-     * @throws IOException that says where in the file it is not what was declared
+     * @throws IOException that names the position at which the file does not fit the declaration
      */
     void read(FileSystem system, Path path, Consumer<InternalRow> rows) throws IOException;
   }
@@ -44,7 +44,7 @@ final class RowFiles {
         };
   }
 
-  /** The files as they are now, in the order of their names. */
+  /** The current files, ordered by name. */
   List<Stamp> stamps() throws IOException {
     FileSystem system = system();
     FileStatus found = system.getFileStatus(place);
@@ -56,7 +56,7 @@ final class RowFiles {
         .toList();
   }
 
-  /** As Spark and Hive have it; and what is being written ({@code CREATE SINK}) has no name yet. */
+  /** Hidden files, as in Spark and Hive; {@code CREATE SINK} names a file when it is complete. */
   private static boolean isHidden(String name) {
     return name.startsWith("_") || name.startsWith(".") || name.endsWith(StagedNames.SUFFIX);
   }

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sources of rows of this process: each is there once, for all queries and their batches, and
- * goes when nobody has asked it for some time.
+ * The row sources of this process, shared by all queries and batches. Unused ones are closed after
+ * some time.
  */
 final class RowSources {
   private static final Logger LOG = LoggerFactory.getLogger(RowSources.class);
@@ -22,7 +22,7 @@ final class RowSources {
     ScheduledExecutorService sweeper =
         Executors.newSingleThreadScheduledExecutor(
             work -> {
-              Thread thread = new Thread(work, "unused look-ups");
+              Thread thread = new Thread(work, "unused lookups");
               thread.setDaemon(true);
               return thread;
             });
@@ -31,7 +31,7 @@ final class RowSources {
 
   private RowSources() {}
 
-  /** A source, which is there for as long as it is asked now and then. */
+  /** A source, which stays open while it is used now and then. */
   static final class Used {
     private final RowSource source;
     private volatile long at = System.nanoTime();
@@ -46,7 +46,7 @@ final class RowSources {
       return source;
     }
 
-    /** Whether there is, or will be, another one in its place. */
+    /** Whether a later source has replaced it, or will. */
     boolean isGone() {
       return gone;
     }
@@ -60,12 +60,12 @@ final class RowSources {
     return table.connection().equals("FILE") ? FileRows.of(table) : JdbcRows.of(table);
   }
 
-  /** What fails here must not end the sweeper, which a failure would do for good. */
+  /** A failure must not end the sweeper, which would stop for good. */
   private static void close(RowSource source) {
     try {
       source.close();
     } catch (RuntimeException failed) {
-      LOG.warn("A look-up that nobody used was not closed", failed);
+      LOG.warn("An unused lookup source was not closed", failed);
     }
   }
 

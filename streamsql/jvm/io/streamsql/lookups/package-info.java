@@ -1,2 +1,2 @@
-/** Rows that are looked up by their keys outside of Kafka, in files and databases. */
+/** Lookup tables: rows in files and databases outside Kafka, found by key. */
 package io.streamsql.lookups;

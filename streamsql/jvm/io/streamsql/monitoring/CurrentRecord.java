@@ -5,8 +5,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The input record that this thread works on, set by the decoder for whoever fails further down the
- * same task. Behind a shuffle there is none: the task there never saw the record.
+ * The input record that this thread processes, set by the decoder for errors later in the same
+ * task. After a shuffle there is none: that task never saw the record.
  */
 public final class CurrentRecord {
   private static final ThreadLocal<CurrentRecord> CURRENT =

@@ -18,12 +18,11 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Writes what went wrong with single records to the processing log's topic, while the query goes
- * on.
+ * Writes failures of single records to the processing log's topic; the query continues.
  *
  * <p>Entries are sent asynchronously. The first entry of a task registers a listener that flushes
  * them when the task ends and fails the task if one was not written: a batch is never committed
- * without the log of its bad records, and a batch that runs again logs again.
+ * without the log of its bad records, and a repeated batch logs again.
  */
 public final class ProcessingLog implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -44,7 +43,7 @@ public final class ProcessingLog implements Serializable {
   private final boolean includeRows;
 
   /**
-   * @param topic if empty, nothing is written anywhere
+   * @param topic empty: entries are counted, not written
    * @param includeRows whether entries hold the record itself ({@code
    *     ksql.logging.processing.rows.include})
    */
@@ -99,9 +98,9 @@ public final class ProcessingLog implements Serializable {
   }
 
   /**
-   * A record that violates a constraint is counted for it, unless nothing is written anywhere: then
-   * the record is read beside the query that counts it. Gives the record's place in words; null
-   * behind a shuffle, where it is not known.
+   * Counts a record that violates a constraint, unless nothing is written: then the record is read
+   * beside the query that counts it. Returns the record's position as text; null after a shuffle,
+   * where it is unknown.
    */
   public String violated(String constraint) {
     if (!topic.isEmpty()) {
@@ -111,7 +110,7 @@ public final class ProcessingLog implements Serializable {
     return source == null ? null : Place.of(source).text();
   }
 
-  /** A result that could not be written to its topic; the source is null where it is not known. */
+  /** A result that could not be written to its topic; the source is null if unknown. */
   public void productionError(String step, String error, CurrentRecord source) {
     send(
         step,
@@ -139,8 +138,8 @@ public final class ProcessingLog implements Serializable {
   }
 
   /**
-   * Records of a partition that Kafka has deleted before the query read them: from which offset on,
-   * and how many; null where that is not known. No record that failed, so it is counted apart.
+   * Records of a partition that Kafka deleted before the query read them: the first offset and the
+   * number, null if unknown. Counted separately, since no record failed.
    */
   public void dataLoss(String topic, int partition, long first, Long records, String why) {
     QueryMetrics.of(queryId).lost(records == null ? 1 : records);
@@ -161,8 +160,8 @@ public final class ProcessingLog implements Serializable {
   }
 
   /**
-   * A row that is left out, since it came after the time for it had passed. It is counted, and told
-   * if it is one of a sample of bounded rate; the place is not known behind a shuffle.
+   * A row that is dropped as late. It is counted, and logged if it is in a rate-limited sample;
+   * after a shuffle its position is unknown.
    *
    * @param time the row's, in ms, as is that of its stream
    */
@@ -182,7 +181,7 @@ public final class ProcessingLog implements Serializable {
         out -> {
           out.writeStringField(
               "errorMessage",
-              "The row is left out as late: its time, "
+              "The row was dropped as late: its time, "
                   + Instant.ofEpochMilli(time)
                   + ", is "
                   + late
@@ -192,7 +191,7 @@ public final class ProcessingLog implements Serializable {
         });
   }
 
-  /** Where in the input something went wrong. */
+  /** The input position of a failure. */
   private record Place(String topic, int partition, long offset) {
     static Place of(CurrentRecord source) {
       return source == null ? null : new Place(source.topic(), source.partition(), source.offset());
@@ -272,14 +271,14 @@ public final class ProcessingLog implements Serializable {
     return entries;
   }
 
-  /** What one task attempt has logged. */
+  /** The entries of one task attempt. */
   private static final class TaskEntries implements TaskCompletionListener {
     private final TaskContext context;
     private final Map<String, String> settings;
     private final Producer<byte[], byte[]> producer;
     private final PendingRecords pending = new PendingRecords();
 
-    /** The first one, told by the producer's thread. */
+    /** The first failure, set by the producer's thread. */
     private volatile Exception failure;
 
     TaskEntries(TaskContext context, Map<String, String> settings) {
@@ -297,7 +296,7 @@ public final class ProcessingLog implements Serializable {
       flush();
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // failIfBroken() tells of it
+    @SuppressWarnings("FutureReturnValueIgnored") // failIfBroken() reports it
     void send(ProducerRecord<byte[], byte[]> entry) {
       pending.add();
       producer.send(

@@ -1,6 +1,6 @@
 package io.streamsql.monitoring;
 
-/** Lets so many events a minute through, the first ones, whatever number there is. */
+/** Lets at most a given number of events a minute pass: the first ones. */
 final class Sampling {
   private static final long MINUTE_MS = 60_000;
 

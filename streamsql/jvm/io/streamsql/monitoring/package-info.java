@@ -1,2 +1,2 @@
-/** What is told of running queries: the processing log, counters, offsets read. */
+/** Monitoring of running queries: the processing log, counters, offsets read. */
 package io.streamsql.monitoring;

@@ -15,11 +15,11 @@ import org.apache.spark.sql.streaming.TimerValues;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A {@link KeyedOperator} over rows that end: each key is seen once, so that its state lives in
- * memory, and for that moment only. Gives what a stream gives that has processed the same rows in
- * one batch, and then those of its timers that are due at the time of the last row.
+ * Runs a {@link KeyedOperator} over bounded input: each key occurs once, so its state lives in
+ * memory while the key is processed. The result equals that of a stream that has processed the same
+ * rows in one batch, followed by the timers that are due at the time of the last row.
  *
- * @param <R> what the operator makes
+ * @param <R> the operator's result
  */
 final class BoundedOperator<R> implements FlatMapGroupsFunction<byte[], KeyedRow, R> {
   private static final long serialVersionUID = 1L;
@@ -33,7 +33,7 @@ final class BoundedOperator<R> implements FlatMapGroupsFunction<byte[], KeyedRow
     this.end = end;
   }
 
-  /** The operator over rows as {@link KeyedOperator#over} has them. */
+  /** The operator over rows in the form of {@link KeyedOperator#over}. */
   static <R> Dataset<Row> over(KeyedOperator<R> operator, Dataset<Row> rows) {
     long end = operator.awaitsTime() ? lastTime(rows) : Long.MIN_VALUE;
     return rows.groupBy(rows.col("key"))

@@ -5,21 +5,21 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * What the rows of one key take that are in memory at once, as a part of what all such keys of this
- * JVM may take: a task that would take more fails, before the heap is too small for all others.
+ * Limits the memory of the rows that are held per key, as a share of the heap for all such keys of
+ * this JVM: a task that exceeds it fails before the heap is exhausted for all others.
  */
 final class HeldRows {
   private static final AtomicLong ALL = new AtomicLong();
   private static final long ROOM = Runtime.getRuntime().maxMemory() * 2 / 5;
-  // Keys with less are not told of: nearly all.
+  // Keys with less, nearly all, are not counted.
   private static final long STEP = 1 << 20;
-  // A bean, three arrays and the places that point to them.
+  // A bean, three arrays and the references to them.
   private static final long EACH = 160;
 
   private final AtomicLong all;
   private final long room;
   private long own;
-  private long told;
+  private long reported;
   private int count;
 
   HeldRows() {
@@ -34,33 +34,33 @@ final class HeldRows {
   void add(KeyedRow row) {
     own += EACH + length(row.getRow()) + length(row.getHeaders());
     count++;
-    if (own - told >= STEP) {
+    if (own - reported >= STEP) {
       tell();
     }
   }
 
-  /** They are in memory no longer. */
+  /** Returns the memory. */
   void release() {
-    all.addAndGet(-told);
-    told = 0;
+    all.addAndGet(-reported);
+    reported = 0;
     own = 0;
   }
 
   private void tell() {
-    if (told == 0 && TaskContext.get() != null) {
+    if (reported == 0 && TaskContext.get() != null) {
       TaskCompletionListener listener = task -> release();
       TaskContext.get().addTaskCompletionListener(listener);
     }
-    long taken = all.addAndGet(own - told);
+    long taken = all.addAndGet(own - reported);
     if (taken > room) {
-      all.addAndGet(told - own);
+      all.addAndGet(reported - own);
       throw new MemoryLimitException(
           String.format(
-              "%,d records of one key in a batch take %,d MB, and of all keys that are worked on "
-                  + "%,d MB, where there is room for %,d MB",
+              "%,d records of one key in a batch take %,d MB, those of all keys in progress "
+                  + "%,d MB; the limit is %,d MB",
               count, own >> 20, taken >> 20, room >> 20));
     }
-    told = own;
+    reported = own;
   }
 
   private static int length(byte[] bytes) {

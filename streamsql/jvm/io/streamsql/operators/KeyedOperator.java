@@ -16,31 +16,31 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The base of our state operators: Spark's transformWithState over rows whose columns it does not
- * know, in micro-batches and in Real-Time Mode alike.
+ * The base of the state operators: Spark's transformWithState over packed rows, in micro-batches
+ * and in real-time mode.
  *
- * <p>Within a batch a key's rows are taken as Kafka Streams takes them: each input partition in the
- * order of its log, and of several always the one whose next row is the earliest. A catch-up then
- * gives what living through it would have given. A key's rows of one batch are held in memory, as
- * many as {@link HeldRows} lets through; of its results, those of one row are.
+ * <p>Within a batch a key's rows are ordered as in Kafka Streams: each input partition in the order
+ * of its log, and of the partitions the one whose next row is the earliest. A catch-up then gives
+ * the same results as live processing. A key's rows of one batch are held in memory, within the
+ * limit of {@link HeldRows}; of its results, those of one row are.
  *
- * @param <R> what it makes: a bean, see {@link #results}
+ * @param <R> its result, a bean: see {@link #results}
  */
 public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRow, R> {
   private static final long serialVersionUID = 1L;
 
-  /** Begins later in every process, so that places rise over restarts, too. */
+  /** Starts later in every process, so that places rise over restarts, too. */
   private static final AtomicLong PLACES = new AtomicLong(System.currentTimeMillis() * 1_000_000);
 
   private static final String EVENT = "$event";
 
-  /** That of the query; null where nothing is counted. */
+  /** The query's log; null if nothing is counted. */
   private ProcessingLog log;
 
   /** How its results become columns. */
   protected abstract Encoder<R> results();
 
-  /** Whether it asks for timers in event time. */
+  /** Whether it uses timers in event time. */
   protected boolean timed() {
     return false;
   }
@@ -50,13 +50,13 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
     return false;
   }
 
-  /** Takes one row of the key; adds what it causes to `out`. */
+  /** Processes one row of the key; adds the results to `out`. */
   protected abstract void process(byte[] key, KeyedRow row, TimerValues times, List<R> out);
 
-  /** Called when all rows of the key's batch are taken: the time to store what they changed. */
+  /** Called after all rows of the key's batch, to store what they changed. */
   protected void finish(byte[] key, TimerValues times, List<R> out) {}
 
-  /** Counts a row of the time (ms) that came after that for it had passed, by its stream's. */
+  /** Counts a row of the time (ms) that is late at its stream's time. */
   protected final void late(long time, long streamTime) {
     if (log != null) {
       log.lateRow(getClass().getSimpleName(), time, streamTime);
@@ -71,8 +71,8 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   /**
    * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT,
-   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none; they are counted by
-   * the query's log. Rows that end, of a batch, need no store of states.
+   * headers BINARY, row BINARY. It handles late rows itself: Spark drops none; the query's log
+   * counts them. The rows of a bounded batch need no state store.
    */
   public final Dataset<Row> over(Dataset<Row> rows, ProcessingLog ofQuery) {
     if (!rows.isStreaming()) {
@@ -88,14 +88,14 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
         .toDF();
   }
 
-  /** Spark drops late rows where it sees the column of the watermark: it is not let through. */
+  /** Spark drops late rows if it sees the watermark's column, which is removed here. */
   private static Dataset<Row> withWatermark(Dataset<Row> rows) {
     return rows.withColumn(EVENT, functions.timestamp_millis(rows.col("time")))
         .withWatermark("`" + EVENT + "`", "0 seconds")
         .drop(EVENT);
   }
 
-  /** For `offset` of a result: later results have higher places. */
+  /** The `offset` of a result: later results have higher places. */
   protected static long place() {
     return PLACES.getAndIncrement();
   }

@@ -1,6 +1,6 @@
 package io.streamsql.operators;
 
-/** A row as a {@link KeyedOperator} takes it, besides its key. */
+/** An input row of a {@link KeyedOperator}, without its key. */
 public class KeyedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private int side;
@@ -11,9 +11,9 @@ public class KeyedRow extends OrderedRow {
   public KeyedRow() {}
 
   /**
-   * A row that an operator makes now, for input 0 of the next one.
+   * A row that an operator creates for input 0 of the next one.
    *
-   * @param sender the key it makes it for
+   * @param sender the key it is created for
    * @param time ms since the epoch
    */
   protected KeyedRow(byte[] sender, long time, byte[] headers, byte[] row) {
@@ -22,7 +22,7 @@ public class KeyedRow extends OrderedRow {
     this.row = row;
   }
 
-  /** Which of the operator's inputs it comes from: 0, 1, .. */
+  /** The number of the operator's input: 0, 1, .. */
   public final int getSide() {
     return side;
   }

@@ -32,7 +32,7 @@ public final class LatestRow {
     changed = true;
   }
 
-  /** The key's batch is over. */
+  /** Ends the key's batch. */
   public void store() {
     if (changed && row == null) {
       state.clear();

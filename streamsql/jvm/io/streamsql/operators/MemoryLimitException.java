@@ -1,10 +1,10 @@
 package io.streamsql.operators;
 
-/** What a task is to hold is more than the heap has room for; the task alone fails. */
+/** A task needs more memory than its share of the heap; only the task fails. */
 public final class MemoryLimitException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** What it is, and how much. */
+  /** What the task holds, and how much. */
   public MemoryLimitException(String message) {
     super(message);
   }

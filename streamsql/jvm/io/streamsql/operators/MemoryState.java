@@ -19,7 +19,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The state of one key of a {@link BoundedOperator}: on the heap, gone with {@link #clear}. */
+/** The state of one key of a {@link BoundedOperator}: on the heap, until {@link #clear}. */
 final class MemoryState implements StatefulProcessorHandle {
   private static final long serialVersionUID = 1L;
 
@@ -30,13 +30,13 @@ final class MemoryState implements StatefulProcessorHandle {
     void clear();
   }
 
-  /** The state of the next key: none. */
+  /** Starts the next key, without state. */
   void clear() {
     states.values().forEach(Clearable::clear);
     timers.clear();
   }
 
-  /** Takes the earliest timer away if it is due at that time; null: none is. */
+  /** Removes and returns the earliest timer if it is due at that time; null: none is. */
   Long nextTimer(long time) {
     return timers.isEmpty() || timers.first() > time ? null : timers.pollFirst();
   }
@@ -177,7 +177,7 @@ final class MemoryState implements StatefulProcessorHandle {
     }
   }
 
-  /** Bytes by their values, which Java compares by identity, and anything else by its nature. */
+  /** Compares bytes by value, which Java compares by identity. */
   private static final class KeyOrder<K> implements Comparator<K> {
     @Override
     @SuppressWarnings("unchecked")
@@ -189,7 +189,7 @@ final class MemoryState implements StatefulProcessorHandle {
     }
   }
 
-  /** As out of a store, where a change of what was read changes nothing. */
+  /** A copy, as from a store: changing a read value does not change the state. */
   @SuppressWarnings("unchecked")
   private static <T> T copy(T value) {
     return value instanceof byte[] bytes ? (T) bytes.clone() : value;

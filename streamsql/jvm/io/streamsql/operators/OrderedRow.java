@@ -4,8 +4,8 @@ import java.io.Serializable;
 import java.util.Arrays;
 
 /**
- * A row on its way between operators, which take those of a key by time and, of the same time, by
- * place. Its subclasses are beans, so that Spark reads and writes them without boxing.
+ * A row between operators, which take the rows of a key by time and, at equal times, by place. Its
+ * subclasses are beans, so that Spark reads and writes them without boxing.
  */
 public abstract class OrderedRow implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -17,9 +17,9 @@ public abstract class OrderedRow implements Serializable {
   protected OrderedRow() {}
 
   /**
-   * A row that an operator makes now.
+   * A row that an operator creates.
    *
-   * @param sender the key it makes it for, whose rows come in the order in which they are made
+   * @param sender the key it is created for, whose rows keep the order of their creation
    * @param time ms since the epoch
    */
   protected OrderedRow(byte[] sender, long time) {
@@ -28,7 +28,7 @@ public abstract class OrderedRow implements Serializable {
     this.offset = KeyedOperator.place();
   }
 
-  /** Has the time and the place of another. */
+  /** Takes the time and the place of another row. */
   protected OrderedRow(OrderedRow cause) {
     this.time = cause.time;
     this.partition = cause.partition;

@@ -7,10 +7,10 @@ import java.util.NoSuchElementException;
 import org.apache.spark.sql.streaming.TimerValues;
 
 /**
- * What an operator makes of the rows of a key, made as it is asked for: of the results, those of
- * one row are in memory at once. Spark sets the key that the state is about each time it asks.
+ * The results of a key's rows, created lazily: those of one row are in memory at once. Spark sets
+ * the state's key before each request.
  *
- * @param <R> what the operator makes
+ * @param <R> the operator's result
  */
 final class ResultRows<R> implements Iterator<R> {
   private final KeyedOperator<R> operator;

@@ -19,7 +19,7 @@ final class RowOrder {
 
   private RowOrder() {}
 
-  /** The rows, each of them let go once it is taken. */
+  /** The rows, each released once it is taken. */
   static Iterator<KeyedRow> inOrder(Iterator<KeyedRow> rows) {
     KeyedRow first = rows.next();
     if (!rows.hasNext()) {
@@ -35,7 +35,7 @@ final class RowOrder {
     return new Merged(all, held);
   }
 
-  /** Those of one input that are still to come: their places in the list of all. */
+  /** The remaining rows of one input: their indices in the list of all. */
   private static final class Input {
     private final List<KeyedRow> rows;
     private final int end;

@@ -1,2 +1,2 @@
-/** The base of the state operators: rows packed as bytes, by key, in the order of their logs. */
+/** The base of the state operators: packed rows, by key, in the order of their logs. */
 package io.streamsql.operators;

@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRe
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * The stand-in for a running query's source in a plan that is never run. A source does work while
- * Spark plans a batch over it: it waits for records, and it notes where the batch begins. A plan
- * over detached streams reaches no running source.
+ * Replaces a running query's source in a plan that is never run. Planning a batch has effects on a
+ * source: it waits for records, and notes where the batch begins. A plan over detached streams does
+ * not touch the running sources.
  */
 final class DetachedStream implements MicroBatchStream, SupportsRealTimeMode {
   private static final PartitionReaderFactory NO_READERS =

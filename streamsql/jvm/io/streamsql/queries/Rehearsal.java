@@ -20,13 +20,13 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import scala.collection.Iterator;
 
 /**
- * Has the JVM compile what Spark runs between two batches, by planning a running query's batch over
- * and over in the background.
+ * Makes the JVM compile what Spark runs between two batches, by planning a running query's batch
+ * repeatedly in the background.
  *
- * <p>Spark plans each batch anew, and no record moves meanwhile. In Real-Time Mode that happens
- * once a minute, too seldom for the JVM to compile the planner: interpreted, it takes the greater
- * part of a second, compiled a few hundredths. Nothing of these plans is run, and none of them
- * reaches a source of the running query: {@link DetachedStream}.
+ * <p>Spark plans each batch, and no record moves meanwhile. In real-time mode that happens once a
+ * minute, too rarely for the JVM to compile the planner: interpreted, planning takes most of a
+ * second, compiled a few hundredths. None of these plans is run, and none reaches a source of the
+ * running query: {@link DetachedStream}.
  */
 public final class Rehearsal {
   private static final ExecutorService BACKGROUND =
@@ -37,22 +37,22 @@ public final class Rehearsal {
             return thread;
           });
 
-  /** The Spark whose planning of batches {@link #plan} knows. */
+  /** The Spark version that {@link #plan} is written for. */
   private static final String WRITTEN_FOR = "4.3.";
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
   private static final OperatingSystemMXBean MACHINE =
       ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
 
-  /** Planning that takes no more of a processor is compiled. */
+  /** Planning that takes less processor time is compiled. */
   private static final long QUICK_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
-  /** How much longer it rests than it works, where the machine has room and where it has not. */
+  /** The ratio of pause to work, on a machine with idle processors and on a busy one. */
   private static final int SHARE = 3;
 
   private static final int SMALL_SHARE = 15;
 
-  /** Of all processors, with what others run: the first records of a query take all there is. */
+  /** The load of all processors: a query's first records use all of them. */
   private static final double BUSY = 0.7;
 
   private static final int QUICK_IN_A_ROW = 3;
@@ -60,7 +60,7 @@ public final class Rehearsal {
   private static final long FIRST_BATCH_MS = 30_000;
   private static final long LOOK_MS = 100;
 
-  /** While what the records themselves run is compiled, and before anybody commits. */
+  /** While the records' own code is compiled, and before the first commit. */
   private static final long FIRST_RECORDS_MS = 5_000;
 
   private final StreamExecution query;
@@ -70,9 +70,9 @@ public final class Rehearsal {
   }
 
   /**
-   * Begins, once the query's first batch runs and the rehearsals begun before have ended.
+   * Begins when the query's first batch runs and earlier rehearsals have ended.
    *
-   * @return how often it was planned; 0 where Spark is not the one that this was written for
+   * @return the number of plans; 0 for another version of Spark
    */
   public static Future<Integer> begin(StreamingQuery query) {
     if (query instanceof StreamingQueryWrapper wrapper
@@ -82,7 +82,7 @@ public final class Rehearsal {
     return CompletableFuture.completedFuture(0);
   }
 
-  /** Plans the batch that a query runs now, so many times, on the caller's thread. */
+  /** Plans the query's current batch repeatedly, on the caller's thread. */
   public static void plan(StreamingQuery query, int times) {
     Rehearsal rehearsal = new Rehearsal(((StreamingQueryWrapper) query).streamingQuery());
     for (int i = 0; i < times; i++) {
@@ -97,7 +97,7 @@ public final class Rehearsal {
         return plans;
       }
       int quick = 0;
-      MACHINE.getCpuLoad(); // Each says what was since the one before.
+      MACHINE.getCpuLoad(); // Each call reports what was since the previous one.
       while (plans < MOST && quick < QUICK_IN_A_ROW && query.isActive()) {
         long began = THREADS.getCurrentThreadCpuTime();
         plan(query.lastExecution());
@@ -109,7 +109,7 @@ public final class Rehearsal {
         TimeUnit.NANOSECONDS.sleep(share * took);
       }
     } catch (RuntimeException e) {
-      // The query itself is not concerned: it has ended, or its batch changed underneath.
+      // The query is not affected: it has ended, or its batch has changed.
     }
     return plans;
   }
@@ -127,7 +127,7 @@ public final class Rehearsal {
   }
 
   private void plan(IncrementalExecution batch) {
-    // As MicroBatchExecution makes it; not the first one, which would write the state's schema.
+    // As MicroBatchExecution creates it; not the first one, which would write the state's schema.
     IncrementalExecution again =
         new IncrementalExecution(
             batch.sparkSession(),
@@ -139,7 +139,7 @@ public final class Rehearsal {
             batch.currentBatchId(),
             batch.prevOffsetSeqMetadata(),
             batch.offsetSeqMetadata(),
-            // Not the query's own, which notes what it is asked.
+            // Not the query's own, which records requests.
             WatermarkPropagator.noop(),
             false,
             batch.currentStateStoreCkptId(),
@@ -149,7 +149,7 @@ public final class Rehearsal {
             batch.isRealTimeMode());
     SparkPlan plan = again.executedPlan();
     generate(plan);
-    // What Spark tells its listeners of each execution.
+    // What Spark reports to its listeners about each execution.
     String mode = batch.sparkSession().sessionState().conf().uiExplainMode();
     again.explainString(ExplainMode.fromString(mode));
     SparkPlanInfo.fromSparkPlan(plan);

@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a query for the engine's own use is made of, that has the JVM compile what all queries run:
- * records that lie in memory, and a writer that writes nothing.
+ * An internal query that makes the JVM compile what all queries run: its records are in memory, and
+ * its writer writes nothing.
  */
 public final class WarmUp {
   private static final StructType RECORD =
@@ -31,17 +31,17 @@ public final class WarmUp {
   private final LowLatencyMemoryStream<Row> stream;
   private long sent;
 
-  /** Records of two partitions, as Spark's Kafka source has them. */
+  /** Records of two partitions, in the form of Spark's Kafka source. */
   public WarmUp(SparkSession spark) {
     stream = LowLatencyMemoryStream$.MODULE$.apply(2, Encoders.row(RECORD), spark.sqlContext());
   }
 
-  /** The records that are sent, in a stream. */
+  /** The same records as a stream. */
   public Dataset<Row> records() {
     return stream.toDF();
   }
 
-  /** Sends records whose key is the text, and whose value the JSON, with the number for a %d. */
+  /** Sends records with the text as key and the JSON as value, with a number for %d. */
   public void send(int count, String key, String value) {
     List<Row> rows = new ArrayList<>(count);
     for (int i = 0; i < count; i++, sent++) {
@@ -64,7 +64,7 @@ public final class WarmUp {
   }
 
   /**
-   * Runs a query whose rows go nowhere.
+   * Runs a query whose rows are discarded.
    *
    * @param interval of its batches in real time, as Spark writes it; null: micro-batches
    */

@@ -1,2 +1,2 @@
-/** How Spark is made to run streaming queries without standing still, and what they do now. */
+/** Reduces Spark's pauses between the batches of streaming queries, and reports their status. */
 package io.streamsql.queries;

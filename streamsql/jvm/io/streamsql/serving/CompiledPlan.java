@@ -27,14 +27,13 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * A frame over records, planned and compiled once, then run on the caller's thread over whatever
- * records it is given: a Spark query without a Spark job. It may be run by several threads at a
- * time.
+ * A frame over records, planned and compiled once, then run on the caller's thread over given
+ * records: a Spark query without a Spark job. Thread-safe.
  *
  * <p>Only for frames without a shuffle and without Python functions: those need a job.
  */
 public final class CompiledPlan implements UnaryOperator<java.util.Iterator<InternalRow>> {
-  /** Of the run that this thread is at: the rows of each source, by its number. */
+  /** The rows of each source, by number, of the run in this thread. */
   private static final ThreadLocal<List<Iterator<InternalRow>>> INPUTS = new ThreadLocal<>();
 
   /** Settings of the session that plans: one partition needs no shuffle, and so no job. */
@@ -46,7 +45,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
 
   private final RDD<InternalRow> rows;
 
-  /** The one whose rows are the input's; null: Spark knows that no row can be a result. */
+  /** Its rows are the input's; null: Spark has proved that the result is empty. */
   private final Partition partition;
 
   private CompiledPlan(RDD<InternalRow> rows) {
@@ -55,8 +54,8 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   }
 
   /**
-   * A frame of the columns of the schema (Spark's JSON) for programs to be made of. It says that
-   * all its rows are in one partition, so nothing above it asks for a shuffle.
+   * A frame with the columns of the schema (Spark's JSON), from which programs are made. It
+   * declares a single partition, so no operator above it needs a shuffle.
    *
    * @param number of the source among those of its program, from 0
    */
@@ -79,9 +78,9 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   }
 
   /**
-   * The program of a frame that was made of a {@link #source}.
+   * The program of a frame that was made from a {@link #source}.
    *
-   * @throws IllegalArgumentException for one that needs a job
+   * @throws IllegalArgumentException if the frame needs a job
    */
   public static CompiledPlan of(Dataset<Row> frame) {
     var given = (org.apache.spark.sql.classic.Dataset<Row>) frame;
@@ -111,9 +110,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     return planning;
   }
 
-  /**
-   * The results for the input, made one by one as they are asked for; each is valid until the next.
-   */
+  /** The results for the input, computed lazily; each is valid until the next. */
   @Override
   public java.util.Iterator<InternalRow> apply(java.util.Iterator<InternalRow> input) {
     return CollectionConverters.asJava(
@@ -122,7 +119,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
             () -> results(TaskContext$.MODULE$.empty())));
   }
 
-  /** The results for the inputs of the run that this thread is {@link #within}. */
+  /** The results for the inputs of this thread's run, see {@link #within}. */
   Iterator<InternalRow> results(TaskContext task) {
     if (partition == null) {
       return CollectionConverters.asScala(Collections.emptyIterator());
@@ -130,7 +127,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     return rows.iterator(partition, task);
   }
 
-  /** Does a piece of the work of a run that has these inputs. */
+  /** Does a part of the work of a run with these inputs. */
   static <T> T within(List<Iterator<InternalRow>> inputs, Supplier<T> work) {
     List<Iterator<InternalRow>> before = INPUTS.get();
     INPUTS.set(inputs);
@@ -141,7 +138,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     }
   }
 
-  /** One partition whose rows are those of the run that this thread is within. */
+  /** One partition, whose rows are those of this thread's run. */
   private static final class Source extends RDD<InternalRow> {
     private static final long serialVersionUID = 1L;
     private static final ClassTag<InternalRow> TYPE = ClassTag$.MODULE$.apply(InternalRow.class);

@@ -13,19 +13,19 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
 
-/** A topic that a table is read from, opened. */
+/** An open topic that a served table is read from. */
 interface FollowedTopic extends AutoCloseable {
-  /** Tells the topic from one of the same name that was there before, or in another cluster. */
+  /** Identifies the topic across recreations and clusters. */
   String identity() throws ExecutionException, InterruptedException, TimeoutException;
 
-  /** The one consumer, without partitions at first. */
+  /** The topic's consumer, at first without partitions. */
   Consumer<byte[], byte[]> consumer();
 
   @Override
   void close();
 
   /**
-   * A topic of Kafka.
+   * A Kafka topic.
    *
    * @param settings of the connection, with bootstrap.servers
    */
@@ -46,7 +46,7 @@ interface FollowedTopic extends AutoCloseable {
     }
   }
 
-  /** By the clients of Kafka. */
+  /** A topic read by Kafka's clients. */
   record OfKafka(String topic, Admin admin, Consumer<byte[], byte[]> consumer)
       implements FollowedTopic {
     @Override
@@ -60,7 +60,7 @@ interface FollowedTopic extends AutoCloseable {
     @Override
     public void close() {
       try {
-        // Else it waits for the fetch that it has begun behind the last record.
+        // Otherwise it waits for the fetch that it has begun beyond the last record.
         consumer.close(CloseOptions.timeout(Duration.ZERO));
       } finally {
         admin.close(Duration.ZERO);

@@ -9,14 +9,14 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The latest row of each key of a table, in memory. A key's new row is added behind all others and
- * the old one marked as gone, so that readers are not disturbed; chunks of which little is left are
- * put together. Used by one thread at a time, but for the rows of a snapshot.
+ * The latest row of each key of a table, in memory. A new row is appended and the previous one
+ * marked as deleted, so that readers are not disturbed; sparse chunks are merged. Used by one
+ * thread at a time, except for the rows of a snapshot.
  */
 final class HeldRows {
   private static final int SMALL = RowChunk.MOST_ROWS / 2;
 
-  /** So many chunks with little in them there may be. */
+  /** The number of sparse chunks that triggers a merge. */
   private static final int MOST_SMALL = 8;
 
   private final List<RowChunk> chunks = new ArrayList<>();
@@ -29,13 +29,13 @@ final class HeldRows {
     return index.bytes() + chunks.stream().mapToLong(c -> c == null ? 0 : c.bytes()).sum();
   }
 
-  /** How many rows there are. */
+  /** The number of rows. */
   long size() {
     return chunks.stream().mapToLong(c -> c == null ? 0 : c.live()).sum();
   }
 
   /**
-   * The row of a key, in the place of the one that it had.
+   * Replaces the row of a key.
    *
    * @param time of its record, in ms
    */
@@ -74,7 +74,7 @@ final class HeldRows {
     return open;
   }
 
-  /** Called when some rows have been put: from now on a snapshot may be taken. */
+  /** Called after rows have been put: from now on a snapshot may be taken. */
   void seal() {
     trim();
     List<Integer> small = new ArrayList<>();
@@ -129,7 +129,7 @@ final class HeldRows {
     seal();
   }
 
-  /** The rows as they are now, but those of records older than a time; for any thread. */
+  /** A snapshot of the rows without those of records older than a time; thread-safe. */
   Iterator<InternalRow> snapshot(long since) {
     List<RowChunk> found = new ArrayList<>();
     List<long[]> gone = new ArrayList<>();

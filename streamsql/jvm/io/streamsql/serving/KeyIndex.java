@@ -6,8 +6,8 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
 /**
- * Where the row of each key is: places by the hashes of keys, by linear probing. The keys are with
- * the rows, so whoever asks says whether a place is its key's.
+ * A hash table from keys to places, with linear probing. The keys are stored with the rows, so the
+ * caller decides whether a place belongs to its key.
  */
 final class KeyIndex {
   static final int NONE = -1;
@@ -31,7 +31,7 @@ final class KeyIndex {
     return 4L * (hashes.length + places.length);
   }
 
-  /** Sets the place (0 or more) of a key; the one that it had, or NONE. */
+  /** Sets the place (0 or more) of a key; returns the previous one, or NONE. */
   int put(int hash, IntPredicate isOfKey, int place) {
     int slot = find(hash, isOfKey);
     int before = places[slot];
@@ -43,7 +43,7 @@ final class KeyIndex {
     return before;
   }
 
-  /** Forgets a key; the place that it had, or NONE. */
+  /** Removes a key; returns its place, or NONE. */
   int remove(int hash, IntPredicate isOfKey) {
     int slot = find(hash, isOfKey);
     int before = places[slot];
@@ -54,7 +54,7 @@ final class KeyIndex {
     return before;
   }
 
-  /** The slot of a key, or the free one where it would be. */
+  /** The slot of a key, or the free one for it. */
   private int find(int hash, IntPredicate isOfKey) {
     int mask = places.length - 1;
     int slot = hash & mask;
@@ -64,7 +64,7 @@ final class KeyIndex {
     return slot;
   }
 
-  /** Frees a slot, and lets those that had to go beyond it move up. */
+  /** Frees a slot, and moves displaced entries up. */
   private void close(int slot) {
     int mask = places.length - 1;
     int free = slot;

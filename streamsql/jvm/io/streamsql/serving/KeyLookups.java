@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 
-/** One query's lookups of keys in one table: bytes in, bytes out, in one call. */
+/** One query's key lookups in one table: bytes in, bytes out, in one call. */
 public final class KeyLookups {
   private final TableStore store;
   private final UTF8String topic;
@@ -37,8 +37,8 @@ public final class KeyLookups {
   /**
    * The program's results for the rows of some keys, each after its length (int).
    *
-   * @param packed the least and the largest first number of the keys' windows (longs, of no meaning
-   *     without windows), then the keys without their windows, each after its length (int)
+   * @param packed the inclusive range of the keys' windows (longs, ignored without windows), then
+   *     the keys without their windows, each after its length (int)
    */
   public byte[] get(byte[] packed) throws RocksDBException {
     if (!complete.getAsBoolean()) {
@@ -47,7 +47,7 @@ public final class KeyLookups {
     return rehearse(packed);
   }
 
-  /** As {@link #get}, but of what there is: no answer, while the table is still being read. */
+  /** As {@link #get}, over the current content; null while the table is still being read. */
   public byte[] rehearse(byte[] packed) throws RocksDBException {
     ByteBuffer in = ByteBuffer.wrap(packed);
     long low = in.getLong();
@@ -71,7 +71,7 @@ public final class KeyLookups {
   }
 
   /**
-   * The rows of all windows of a key: those that begin with its bytes and are longer by a window.
+   * The rows of all windows of a key: their keys begin with its bytes and are longer by a window.
    */
   private void windows(
       TableStore.Reading reading, byte[] key, long low, long high, List<InternalRow> found)

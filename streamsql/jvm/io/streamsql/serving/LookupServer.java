@@ -19,13 +19,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Takes lookups of keys over a socket of this machine, for callers that cannot wait for each call:
- * questions may be sent before earlier ones of the connection are answered, in their order.
+ * Serves lookups over a local socket, for callers that cannot wait for each call: requests may be
+ * sent before earlier ones of the connection are answered, in order.
  *
- * <p>A question is its length (int), a number that {@link #register} gave (long) and keys as {@link
- * KeyLookups#get} reads them; its answer the length (int), 0 (byte) and the results, or 1 and the
- * text of what went wrong. Answers to what was asked together are sent together: with many callers
- * most of a lookup's cost is in sending and in waking who waits.
+ * <p>A request is its length (int), a number from {@link #register} (long) and keys as {@link
+ * KeyLookups#get} reads them; its response the length (int), 0 (byte) and the results, or 1 and an
+ * error text. Responses to requests that arrived together are sent together: with many callers,
+ * sending and waking receivers is most of a lookup's cost.
  */
 public final class LookupServer {
   private static final int LARGEST = 16 << 20;
@@ -49,14 +49,14 @@ public final class LookupServer {
     return listening;
   }
 
-  /** The number by which lookups are asked for here. */
+  /** Registers lookups; returns their number. */
   public static long register(KeyLookups lookups) {
     long number = NUMBERS.incrementAndGet();
     KNOWN.put(number, lookups);
     return number;
   }
 
-  /** Forgets a number. */
+  /** Removes a number. */
   public static void release(long number) {
     KNOWN.remove(number);
   }
@@ -99,9 +99,9 @@ public final class LookupServer {
         }
       }
     } catch (EOFException ended) {
-      // the other side is gone
+      // the client is gone
     } catch (IOException broken) {
-      // the same; whoever has asked sees the connection end
+      // the client is gone, and sees the connection end
     }
   }
 
@@ -111,7 +111,7 @@ public final class LookupServer {
     try {
       KeyLookups lookups = KNOWN.get(number);
       if (lookups == null) {
-        throw new IllegalStateException("the lookup is not known any more");
+        throw new IllegalStateException("unknown lookup");
       }
       content = lookups.get(keys);
     } catch (Exception e) {
@@ -124,7 +124,7 @@ public final class LookupServer {
     out.write(content);
   }
 
-  /** Takes no more connections. */
+  /** Closes the socket. */
   public void close() throws IOException {
     server.close();
   }

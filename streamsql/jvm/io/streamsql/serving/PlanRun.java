@@ -17,9 +17,9 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One run of a plan that sorts, groups or joins: it has what those ask of the task that Spark would
- * run them in, memory that is counted with that of the tasks above all, and spills where that does
- * not suffice. Its results may be taken by several threads, one after another.
+ * One run of a plan that sorts, groups or joins. It provides what these operators need of a Spark
+ * task: memory, which is counted with that of all tasks, and spills. Several threads may take its
+ * results, one after another.
  */
 final class PlanRun implements AutoCloseable {
   /** Below all numbers that Spark gives to its tasks. */
@@ -69,7 +69,7 @@ final class PlanRun implements AutoCloseable {
     return results.next();
   }
 
-  /** Does some work on this thread in the place of the task: hasNext() and next() are called so. */
+  /** Runs a part of the work as the task on this thread; hasNext() and next() need it. */
   <T> T within(Supplier<T> work) {
     TaskContext before = TaskContext.get();
     TaskContext$.MODULE$.setTaskContext(task);

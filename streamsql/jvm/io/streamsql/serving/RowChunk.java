@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Some rows of a table in memory, one behind the other, and the keys of their records. Rows are
- * added, and marked as gone when another one of their key has come; none is changed or moved.
+ * Consecutive rows of a table in memory, with their records' keys. Rows are appended, and marked as
+ * deleted when their key is replaced; none is changed or moved.
  */
 final class RowChunk {
   /** A row's number in its chunk has 16 bits. */
@@ -24,9 +24,7 @@ final class RowChunk {
   private int size;
   private int live;
 
-  /**
-   * @param fields how many columns a row has
-   */
+  /** @param fields the number of a row's columns */
   RowChunk(int fields) {
     this.fields = fields;
   }
@@ -35,12 +33,12 @@ final class RowChunk {
     return size;
   }
 
-  /** How many rows are not gone. */
+  /** The number of rows that are not deleted. */
   int live() {
     return live;
   }
 
-  /** Whether there is room for no more rows. */
+  /** Whether the chunk is full. */
   boolean full() {
     return size == MOST_ROWS || rowEnd(size - 1) > LARGEST;
   }
@@ -51,7 +49,7 @@ final class RowChunk {
   }
 
   /**
-   * Adds a row; its number.
+   * Adds a row; returns its number.
    *
    * @param time of the record, in ms
    */
@@ -73,14 +71,14 @@ final class RowChunk {
     return size++;
   }
 
-  /** Adds a row of another chunk; its number. */
+  /** Adds a row of another chunk; returns its number. */
   int add(RowChunk other, int row, UnsafeRow pointer) {
     other.point(pointer, row);
     int start = other.keyEnd(row - 1);
     return add(other.keys, start, other.keyEnds[row] - start, pointer, other.times[row]);
   }
 
-  /** Gives back the room for more rows. */
+  /** Trims the unused space. */
   void trim() {
     rows = Arrays.copyOf(rows, rowEnd(size - 1));
     keys = Arrays.copyOf(keys, keyEnd(size - 1));
@@ -113,7 +111,7 @@ final class RowChunk {
     live--;
   }
 
-  /** A copy of the marks of the rows that are gone, a bit each. */
+  /** A copy of the bits that mark deleted rows. */
   long[] gone() {
     return gone.clone();
   }
@@ -134,13 +132,13 @@ final class RowChunk {
     return Arrays.equals(keys, keyEnd(row - 1), keyEnds[row], key, 0, key.length);
   }
 
-  /** The hash of a row's key, as {@link KeyIndex} has it. */
+  /** The hash of a row's key, as {@link KeyIndex} uses it. */
   int hash(int row) {
     int start = keyEnd(row - 1);
     return KeyIndex.hash(keys, start, keyEnds[row] - start);
   }
 
-  /** Lets an object stand for a row. */
+  /** Points an object to a row. */
   void point(UnsafeRow pointer, int row) {
     int start = rowEnd(row - 1);
     pointer.pointTo(rows, Platform.BYTE_ARRAY_OFFSET + start, rowEnds[row] - start);

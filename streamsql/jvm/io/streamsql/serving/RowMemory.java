@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The memory that rows of tables may take in all. Where one table's rows need more than is left,
- * those of the tables go that have not been asked for the longest.
+ * The memory for the rows of all tables. If one table needs more than is left, the least recently
+ * queried tables are evicted.
  */
 public final class RowMemory {
   private static final long DEFAULT_SHARE = 4;
@@ -21,7 +21,7 @@ public final class RowMemory {
     this.limit = limit;
   }
 
-  /** Sets the bound of all tables' rows, in bytes; 0: none are kept in memory. */
+  /** Sets the limit for all tables' rows, in bytes; 0: none are kept in memory. */
   public static void limit(long bytes) {
     SHARED.setLimit(bytes);
   }
@@ -34,7 +34,7 @@ public final class RowMemory {
     return limit;
   }
 
-  /** Tells how much a table's rows take; false: there is no room for them. */
+  /** Sets the memory that a table's rows take; false: there is no room for them. */
   synchronized boolean take(TableRows table, long bytes) {
     used.put(table, bytes);
     while (used.values().stream().mapToLong(Long::longValue).sum() > limit) {
@@ -48,7 +48,7 @@ public final class RowMemory {
     return true;
   }
 
-  /** A table is asked for. */
+  /** Records a query of a table. */
   synchronized void touch(TableRows table) {
     used.get(table);
   }

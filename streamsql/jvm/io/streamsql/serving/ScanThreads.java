@@ -13,12 +13,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The threads that go through the rows of tables: one less than there are processors, which is left
- * to the queries.
+ * The threads that scan the rows of tables: one fewer than there are processors, which is left to
+ * the queries.
  *
- * <p>A scan keeps a processor busy for a second, a record of a query needs one for less than a
- * millisecond, but at once. So the operating system is to give these threads what others leave over
- * ({@link #ids}), which Java cannot ask of it for some threads only.
+ * <p>A scan uses a processor for a second, a record of a query needs one for less than a
+ * millisecond, but at once. So the operating system has to give these threads a lower priority
+ * ({@link #ids}), which Java cannot set for single threads.
  */
 public final class ScanThreads {
   private static final Path THIS_THREAD = Path.of("/proc/thread-self");
@@ -26,12 +26,12 @@ public final class ScanThreads {
 
   private ScanThreads() {}
 
-  /** How many there are. */
+  /** The number of threads. */
   static int number() {
     return Math.max(1, Runtime.getRuntime().availableProcessors() - 1);
   }
 
-  /** The threads' numbers in the operating system; empty where it does not tell (not Linux). */
+  /** The threads' numbers in the operating system; empty if unknown (not Linux). */
   public static List<Integer> ids() {
     Pool.begin();
     synchronized (IDS) {
@@ -48,7 +48,7 @@ public final class ScanThreads {
         try {
           return done.get();
         } catch (InterruptedException e) {
-          // The work reads memory that its caller gives back afterwards: it has to end before.
+          // The work reads memory that its caller frees afterwards: it has to end before.
           interrupted = true;
         }
       }
@@ -68,7 +68,7 @@ public final class ScanThreads {
     return cause instanceof RuntimeException known ? known : new IllegalStateException(cause);
   }
 
-  /** A class of its own: its threads note themselves while it comes up, and wait for no class. */
+  /** A class of its own: its threads register while it loads, and wait for no class. */
   private static final class Pool {
     private static final CountDownLatch BEGUN = new CountDownLatch(number());
     static final ExecutorService THREADS = start((int) BEGUN.getCount(), BEGUN);
@@ -111,7 +111,7 @@ public final class ScanThreads {
         IDS.add(Integer.valueOf(number));
       }
     } catch (IOException | UnsupportedOperationException e) {
-      // Not Linux: the threads are as any others.
+      // Not Linux: the threads have the normal priority.
     }
   }
 }

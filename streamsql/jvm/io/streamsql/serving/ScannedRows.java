@@ -6,8 +6,8 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * The results of a query over the rows of tables as they are at one moment, in pieces, each of
- * which is made by one of the {@link ScanThreads}.
+ * The results of a query over a snapshot of tables, in parts, each computed by one of the {@link
+ * ScanThreads}.
  */
 public final class ScannedRows implements AutoCloseable {
   private static final int PIECE = 256 * 1024;
@@ -18,7 +18,7 @@ public final class ScannedRows implements AutoCloseable {
 
   /**
    * @param inputs the rows of the plan's sources
-   * @param read what is closed at the end
+   * @param read the snapshot, closed at the end
    */
   ScannedRows(
       CompiledPlan plan,
@@ -33,7 +33,7 @@ public final class ScannedRows implements AutoCloseable {
     }
   }
 
-  /** Some more results, each after its length (int); null if there are no more. */
+  /** Some more results, each after its length (int); null at the end. */
   public synchronized byte[] next() {
     if (closed) {
       return null;

@@ -12,13 +12,13 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
 
-/** A table that is answered from: its store and what keeps it up to date. */
+/** A served table: its store and the thread that updates it. */
 public final class ServedTable implements AutoCloseable {
   private final TableStore store;
   private final TableFollower follower;
   private final UTF8String topic;
 
-  /** By each reader that has asked. */
+  /** By reader. */
   private final List<TableRows> rows;
 
   private ServedTable(
@@ -30,17 +30,18 @@ public final class ServedTable implements AutoCloseable {
   }
 
   /**
-   * Opens the store of a topic, or makes it, and goes on reading the topic into it.
+   * Opens or creates the store of a topic, and follows the topic.
    *
    * @param settings of the connection to Kafka
-   * @param retentionMs how long a row outlives the topic's newest one; negative: for ever
+   * @param retentionMs how long a row is kept relative to the topic's newest one; negative: for
+   *     ever
    */
   public static ServedTable open(
       String folder, String topic, Map<String, String> settings, long retentionMs)
       throws IOException, RocksDBException {
     TableStore store = new TableStore(Path.of(folder), retentionMs);
     List<TableRows> rows = new CopyOnWriteArrayList<>();
-    // As Python's map would call Python for each entry.
+    // Copied: each access to an entry of Python's map calls Python.
     Map<String, String> connection = Map.copyOf(settings);
     TableFollower follower =
         new TableFollower(store, topic, () -> FollowedTopic.open(topic, connection), rows);
@@ -48,29 +49,27 @@ public final class ServedTable implements AutoCloseable {
     return new ServedTable(store, follower, topic, rows);
   }
 
-  /** Why the topic cannot be read just now, or null. */
+  /** Why the topic cannot be read at present, or null. */
   public String failure() {
     return follower.failure();
   }
 
-  /** How many records the store is behind its topic, -1 while that is not known. */
+  /** The lag of the store in records, -1 while it is unknown. */
   public long lag() {
     return follower.lag();
   }
 
-  /** About how many rows the store has. */
+  /** The approximate number of rows in the store. */
   public long rows() throws RocksDBException {
     return store.estimatedRows();
   }
 
-  /** Whether, after at most that time, the store holds all that was in the topic when opened. */
+  /** Waits for that time; whether the store holds all that was in the topic when opened. */
   public boolean awaitComplete(long timeoutMs) throws InterruptedException {
     return follower.awaitComplete(timeoutMs);
   }
 
-  /**
-   * Whether, after at most that time, the store has come to the positions: pairs of ints and longs.
-   */
+  /** Waits for that time; whether the store has reached the positions: pairs of ints and longs. */
   public boolean await(byte[] packed, long timeoutMs) throws InterruptedException {
     Map<Integer, Long> ends = new HashMap<>();
     for (ByteBuffer in = ByteBuffer.wrap(packed); in.hasRemaining(); ) {
@@ -79,7 +78,7 @@ public final class ServedTable implements AutoCloseable {
     return follower.await(ends, timeoutMs);
   }
 
-  /** A line {@code partition offset} for each partition: where it is to be read on. */
+  /** A line {@code partition offset} for each partition: its next offset. */
   public String positions() {
     StringBuilder lines = new StringBuilder();
     follower.positions().forEach((p, at) -> lines.append(p).append(' ').append(at).append('\n'));
@@ -87,17 +86,15 @@ public final class ServedTable implements AutoCloseable {
   }
 
   /**
-   * What answers a query's lookups of keys in this table.
+   * The key lookups of a query in this table.
    *
-   * @param suffix how many bytes of a stored key are its window's: 0, 8 or 16
+   * @param suffix the number of bytes of a stored key that are its window's: 0, 8 or 16
    */
   public KeyLookups lookups(CompiledPlan program, int suffix) {
     return new KeyLookups(store, follower::complete, topic, program, suffix);
   }
 
-  /**
-   * The results of all rows whose keys lie between the two, both inclusive; null: no bound there.
-   */
+  /** The results of all rows whose keys are in the inclusive range; null: unbounded. */
   public ScannedRows scan(CompiledPlan program, byte[] low, byte[] high) {
     TableStore.Reading reading = store.read();
     try {

@@ -11,15 +11,15 @@ import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.WriteBufferManager;
 
-/** How the database of a {@link TableStore}, which loads the library, is set up. */
+/** The settings of a {@link TableStore}'s database; loads the native library. */
 final class StoreOptions implements AutoCloseable {
-  /** One bound for the memory of all stores. */
+  /** The memory limit for all stores. */
   private static final long MEMORY = Long.getLong("streamsql.store.memory.mb", 128) << 20;
 
-  /** As few parts as processors do not get in each other's way in: a block must fit into one. */
+  /** Enough shards to avoid contention; a block must fit into one. */
   private static final int SHARD_BITS = 3;
 
-  /** The part of the memory that is kept for what finds blocks, before the blocks themselves. */
+  /** The share of index and filter blocks, which stay before data blocks. */
   private static final double FINDING = 0.2;
 
   private static final Cache CACHE = new LRUCache(MEMORY, SHARD_BITS, false, FINDING);
@@ -31,8 +31,8 @@ final class StoreOptions implements AutoCloseable {
               new BlockBasedTableConfig()
                   .setBlockCache(CACHE)
                   .setFilterPolicy(new BloomFilter(10))
-                  // In parts: the whole one of some million rows is not kept in the cache, so
-                  // that each lookup would read it anew.
+                  // Partitioned: the whole index of some million rows does not stay in the cache,
+                  // so that each lookup would read it again.
                   .setIndexType(IndexType.kTwoLevelIndexSearch)
                   .setPartitionFilters(true)
                   .setPinTopLevelIndexAndFilter(true)

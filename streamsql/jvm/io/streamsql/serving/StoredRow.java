@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A record as a {@link TableStore} holds it under its key: timestamp (long, ms), partition (int),
+ * A record as a {@link TableStore} keeps it under its key: timestamp (long, ms), partition (int),
  * offset (long), the number of headers (int) with a name and a value each, and last the value. A
  * byte string is its length (int, -1 for null) and its bytes.
  */

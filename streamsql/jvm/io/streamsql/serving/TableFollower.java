@@ -16,10 +16,10 @@ import org.apache.kafka.common.TopicPartition;
 import org.rocksdb.RocksDBException;
 
 /**
- * Reads a topic into its {@link TableStore} for as long as it is open, in a thread of its own.
+ * Reads a topic into its {@link TableStore} until it is closed, in its own thread.
  *
- * <p>A store that is of another topic (one of the same name that was deleted since), or ahead of
- * it, begins anew. Whatever goes wrong is tried again.
+ * <p>A store of another topic (a deleted one of the same name), or ahead of the topic, is emptied
+ * first. Failures are retried.
  */
 final class TableFollower implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(200);
@@ -29,7 +29,7 @@ final class TableFollower implements AutoCloseable {
   private static final long LONGEST_RETRY_MS = 8_000;
   private static final long CLOSE_MS = 5_000;
 
-  /** How long those that begin to read may have to wait for one that is still reading. */
+  /** How long a starting reader waits for others of the store. */
   private static final long RESET_MS = 2_000;
 
   private final TableStore store;
@@ -42,10 +42,10 @@ final class TableFollower implements AutoCloseable {
   private long retryMs = FIRST_RETRY_MS;
   private volatile String failure;
 
-  /** Where the store is, by partition; guarded by this, which is notified of every change. */
+  /** The store's position by partition; guarded by this, which is notified of every change. */
   private Map<Integer, Long> positions = Map.of();
 
-  /** Where the topic ended when it was begun to be read: before that the store is incomplete. */
+  /** The topic's ends at the start of reading: before them the store is incomplete. */
   private Map<Integer, Long> wanted;
 
   private volatile boolean complete;
@@ -53,8 +53,8 @@ final class TableFollower implements AutoCloseable {
   private volatile long lag = -1;
 
   /**
-   * @param source opens the topic, anew after each failure
-   * @param rows what is told of all that is taken into the store
+   * @param source opens the topic, again after each failure
+   * @param rows is notified of all changes of the store
    */
   TableFollower(
       TableStore store, String topic, Supplier<FollowedTopic> source, List<TableRows> rows) {
@@ -64,7 +64,7 @@ final class TableFollower implements AutoCloseable {
     this.source = source;
     this.thread = new Thread(this::run, "table " + topic);
     thread.setDaemon(true);
-    // The client looks there for its plug-in classes.
+    // The client looks for plug-in classes there.
     thread.setContextClassLoader(KafkaConsumer.class.getClassLoader());
   }
 
@@ -72,12 +72,12 @@ final class TableFollower implements AutoCloseable {
     thread.start();
   }
 
-  /** Why it does not get on just now, or null. */
+  /** Why it makes no progress at present, or null. */
   String failure() {
     return failure;
   }
 
-  /** How many records are between the store and the topic's end, -1 while that is not known. */
+  /** The number of records between the store and the topic's end, -1 while it is unknown. */
   long lag() {
     return lag;
   }
@@ -86,12 +86,12 @@ final class TableFollower implements AutoCloseable {
     return positions;
   }
 
-  /** Whether the store holds all that was in the topic when it was begun to be read. */
+  /** Whether the store holds all that was in the topic at the start of reading. */
   boolean complete() {
     return complete;
   }
 
-  /** Waits until it does. */
+  /** Waits until the store holds all that was in the topic at the start of reading. */
   synchronized boolean awaitComplete(long timeoutMs) throws InterruptedException {
     long deadline = System.nanoTime() + timeoutMs * 1_000_000;
     while (!complete) {
@@ -104,7 +104,7 @@ final class TableFollower implements AutoCloseable {
     return true;
   }
 
-  /** Waits until the store has come to these positions. */
+  /** Waits until the store has reached these positions. */
   synchronized boolean await(Map<Integer, Long> ends, long timeoutMs) throws InterruptedException {
     long deadline = System.nanoTime() + timeoutMs * 1_000_000;
     while (!reached(ends)) {
@@ -127,7 +127,7 @@ final class TableFollower implements AutoCloseable {
       try {
         follow();
       } catch (VirtualMachineError fatal) {
-        throw fatal; // The process ends of it, see FatalErrors.
+        throw fatal; // The process exits because of it, see FatalErrors.
       } catch (Exception | Error e) {
         failure = e.getMessage() == null ? e.toString() : e.getMessage();
         pause();
@@ -138,7 +138,7 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
-  @SuppressWarnings("WaitNotInLoop") // woken too early it tries again too early: no harm
+  @SuppressWarnings("WaitNotInLoop") // a premature wake-up only retries earlier
   private synchronized void pause() {
     try {
       if (!closed) {
@@ -184,12 +184,12 @@ final class TableFollower implements AutoCloseable {
       wanted = null;
       positions = Map.of();
     }
-    // Not in there: who waits for the store may give up meanwhile.
+    // Outside the loop: waiting clients may give up meanwhile.
     store.reset(identity, RESET_MS);
     rows.forEach(TableRows::drop);
   }
 
-  /** Places the consumer where the store is. */
+  /** Moves the consumer to the store's position. */
   private void begin(Consumer<byte[], byte[]> consumer, String identity)
       throws IOException, RocksDBException, InterruptedException, TimeoutException {
     List<TopicPartition> partitions =
@@ -234,13 +234,13 @@ final class TableFollower implements AutoCloseable {
         records = consumer.poll(POLL);
       } catch (OffsetOutOfRangeException e) {
         if (opened.identity().equals(identity)) {
-          return; // old records were deleted before they were read: begin() goes on behind them
+          return; // records were deleted before they were read: begin() continues after them
         }
         throw e;
       }
       take(consumer, records);
       if (store.damaged()) {
-        return; // follow() begins anew
+        return; // follow() starts over
       }
       long now = System.currentTimeMillis();
       if (now >= look) {
@@ -263,13 +263,13 @@ final class TableFollower implements AutoCloseable {
     Map<Integer, Long> positions = new HashMap<>();
     long behind = 0;
     for (TopicPartition partition : consumer.assignment()) {
-      // Not the last record's offset: the end of a log may hold no records, but markers.
+      // Not the last record's offset: a log may end with transaction markers.
       positions.put(partition.partition(), consumer.position(partition));
       behind += Math.max(0, consumer.currentLag(partition).orElse(0));
     }
     if (!positions.equals(this.positions)) {
       store.apply(records, positions);
-      // Before it is said how far the store is: who waits for that sees these rows.
+      // Before the position is published: a client that waits for it sees these rows.
       rows.forEach(each -> each.changed(records));
       moved(positions);
     }
@@ -282,7 +282,7 @@ final class TableFollower implements AutoCloseable {
     notifyAll();
   }
 
-  /** Tells the thread to end. */
+  /** Asks the thread to end. */
   void stop() {
     synchronized (this) {
       closed = true;
@@ -294,7 +294,7 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Tells the thread to end, and waits a moment for it. */
+  /** Asks the thread to end, and waits a moment for it. */
   @Override
   public void close() {
     stop();

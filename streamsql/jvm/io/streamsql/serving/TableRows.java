@@ -17,12 +17,12 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 
 /**
- * The rows of a table as a reader makes them of its records. The first query has them read into
- * memory, where they follow the store while they are asked for now and then and there is room
- * ({@link RowMemory}); else each query has them made of the store's records.
+ * The rows of a table as a reader decodes its records. The first query reads them into memory,
+ * where they follow the store while they are used and fit into {@link RowMemory}; otherwise each
+ * query decodes the store's records.
  */
 final class TableRows {
-  /** So many changes are taken in at once, unless a query comes before. */
+  /** The number of changes that are applied at once, unless a query comes earlier. */
   private static final int MANY = 4096;
 
   private static final int LOOK = 1 << 14;
@@ -33,21 +33,21 @@ final class TableRows {
   private final CompiledPlan reader;
   private final RowMemory memory;
 
-  /** Held by who builds, changes or takes a snapshot of the rows in memory. */
+  /** Guards building, changing and snapshots of the rows in memory. */
   private final ReentrantLock lock = new ReentrantLock();
 
   /** Null: they are not in memory. */
   private volatile HeldRows held;
 
-  /** Set by who needs the memory; rows that are just being read are given up, too. */
+  /** Set to evict the rows, those that are being read included. */
   private volatile boolean evicted;
 
   private volatile long lastUsed;
 
-  /** How many rows there were when they had no room; -1: they were not tried, or had some. */
+  /** The number of rows that did not fit; -1: not tried, or some fit. */
   private long refused = -1;
 
-  /** The newest value (null: none) of each key that has changed; null: nobody wants to know. */
+  /** The newest value (null: none) of each changed key; null: changes are not needed. */
   private Map<Key, byte[]> changed;
 
   private final Object changes = new Object();
@@ -65,7 +65,7 @@ final class TableRows {
 
   // -- reading ----------------------------------------------------------------------------------
 
-  /** What a query sees; to be closed. */
+  /** A query's view; to be closed. */
   Reading read() throws RocksDBException {
     lastUsed = System.currentTimeMillis();
     memory.touch(this);
@@ -109,7 +109,7 @@ final class TableRows {
 
   // -- filling ----------------------------------------------------------------------------------
 
-  /** Whether it is worth trying: what had no room is tried again when it has become less. */
+  /** Whether to try to hold the rows: after a failure, once the table has become smaller. */
   private boolean hasRoom() throws RocksDBException {
     if (memory.limit() == 0) {
       return false;
@@ -126,7 +126,7 @@ final class TableRows {
   private void build() throws RocksDBException {
     synchronized (changes) {
       evicted = false;
-      // What changes from now on comes after what is read below, or is the same.
+      // Later changes follow what is read below, or equal it.
       changed = new LinkedHashMap<>();
     }
     HeldRows rows = new HeldRows();
@@ -151,7 +151,7 @@ final class TableRows {
     }
   }
 
-  /** Takes in a table's records; false: there is no room for them. */
+  /** Adds a table's records; false: there is no room for them. */
   private boolean fill(HeldRows rows, Iterator<Change> records, long expected) {
     Answered answered = new Answered(records, rows);
     Iterator<InternalRow> made = reader.apply(answered);
@@ -170,7 +170,7 @@ final class TableRows {
     return !evicted && memory.take(this, rows.bytes());
   }
 
-  /** Brings the rows up to what the store has; false: they have just been given up. */
+  /** Applies the store's changes to the rows; false: they have just been evicted. */
   private boolean update(HeldRows rows) {
     Map<Key, byte[]> taken;
     synchronized (changes) {
@@ -183,7 +183,7 @@ final class TableRows {
     try {
       take(rows, taken);
     } catch (RuntimeException | Error e) {
-      drop(); // something of it may be missing
+      drop(); // some of it may be missing
       throw e;
     }
     if (!taken.isEmpty() && !memory.take(this, rows.bytes())) {
@@ -211,9 +211,9 @@ final class TableRows {
     rows.seal();
   }
 
-  // -- what others do ---------------------------------------------------------------------------
+  // -- called by other threads --------------------------------------------------------------------
 
-  /** Records have been taken into the store. */
+  /** Called when records have been written to the store. */
   void changed(Iterable<ConsumerRecord<byte[], byte[]>> records) {
     int waiting;
     synchronized (changes) {
@@ -235,14 +235,14 @@ final class TableRows {
           update(rows);
         }
       } catch (RuntimeException e) {
-        // They were given up; the next query has them read anew, and is told if that fails.
+        // They were evicted; the next query reads them again, and reports a failure.
       } finally {
         lock.unlock();
       }
     }
   }
 
-  /** Gives up what nobody has asked for in a while, and removes what has expired. */
+  /** Evicts rows that have not been used for a while, and removes expired ones. */
   void tidy() {
     if (held == null || !lock.tryLock()) {
       return;
@@ -259,13 +259,13 @@ final class TableRows {
     }
   }
 
-  /** Gives up the rows in memory; those that queries are reading stay until they are read. */
+  /** Evicts the rows in memory; rows that queries are reading stay until they are read. */
   void drop() {
     evict();
     memory.free(this);
   }
 
-  /** As {@link #drop}, by who keeps count of the memory. */
+  /** As {@link #drop}, called by the memory's accounting. */
   void evict() {
     synchronized (changes) {
       evicted = true;
@@ -274,7 +274,7 @@ final class TableRows {
     }
   }
 
-  /** A record's key, and the packed row ({@link StoredRow}) that it has now. */
+  /** A record's key, and its current packed row ({@link StoredRow}). */
   private static final class Change {
     private final byte[] key;
     private final byte[] row;
@@ -330,8 +330,8 @@ final class TableRows {
   }
 
   /**
-   * Records on their way through the reader: of what it makes of them, which row is whose. A record
-   * that it makes nothing of, as it cannot be read, leaves its key without a row.
+   * Tracks records through the reader, to map its rows to keys. A record that gives no row, since
+   * it cannot be read, leaves its key without a row.
    */
   private final class Answered implements Iterator<InternalRow> {
     private final Iterator<Change> records;
@@ -355,7 +355,7 @@ final class TableRows {
       return StoredRow.row(topic, next.key, next.row);
     }
 
-    /** The reader's next row: its last columns tell partition and offset of its record. */
+    /** The reader's next row: its last columns are the partition and offset of its record. */
     void put(UnsafeRow row) {
       int partition = row.getInt(row.numFields() - 2);
       long offset = row.getLong(row.numFields() - 1);

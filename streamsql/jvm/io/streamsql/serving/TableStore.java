@@ -26,14 +26,14 @@ import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
 /**
- * The latest record of each key of one topic, on disk: a copy that can be made again at any time.
+ * The latest record of each key of one topic, on disk: a copy that can be rebuilt at any time.
  *
- * <p>How far the topic has been read is written with the rows, in one batch, so that both are
- * always of the same moment. A store that cannot be opened begins anew, empty. Written by one
- * thread, read and closed by any: the database is shut when nobody uses it any more.
+ * <p>The read position is written with the rows, in one batch, so that both are always consistent.
+ * A store that cannot be opened starts empty. One thread writes; any thread may read and close: the
+ * database is shut down when its last user leaves.
  */
 final class TableStore implements AutoCloseable {
-  /** Another layout of what is stored needs another number: an older store then begins anew. */
+  /** The version of the layout; a store of another version starts empty. */
   private static final String VERSION = "1 ";
 
   private static final byte[] IDENTITY = bytes("identity");
@@ -45,13 +45,13 @@ final class TableStore implements AutoCloseable {
     RocksDB.loadLibrary();
   }
 
-  /** Of the disk, for a database to be opened. */
+  /** Disk space for a database to be opened. */
   private static final long LEAST_SPACE = 1L << 20;
 
   private final Path folder;
   private final long retentionMs;
 
-  /** Held in common by all that use the database, alone by what opens or shuts it. */
+  /** Held shared by users of the database, exclusively to open it or shut it down. */
   private final StampedLock lock = new StampedLock();
 
   private final WriteOptions unsynced = new WriteOptions();
@@ -64,9 +64,7 @@ final class TableStore implements AutoCloseable {
   private volatile boolean stuck;
   private volatile boolean closing;
 
-  /**
-   * @param retentionMs how long a row outlives the newest one; negative: for ever
-   */
+  /** @param retentionMs how long a row is kept relative to the newest one; negative: for ever */
   TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
     this.folder = folder;
     this.retentionMs = retentionMs;
@@ -95,14 +93,14 @@ final class TableStore implements AutoCloseable {
 
   // -- reading ----------------------------------------------------------------------------------
 
-  /** About how many keys there are. */
+  /** The approximate number of keys. */
   long estimatedRows() throws RocksDBException {
     try (Reading reading = read()) {
       return reading.estimatedRows();
     }
   }
 
-  /** What a read sees. It keeps the store open, so it must be closed, by whatever thread. */
+  /** A view for one read. It keeps the store open, so any thread must close it. */
   Reading read() {
     return new Reading(use());
   }
@@ -130,7 +128,7 @@ final class TableStore implements AutoCloseable {
       }
     }
 
-    /** After an iterator's last row: raises what has ended it too early. */
+    /** After an iterator's last row: throws the error that ended it early. */
     void check(RocksIterator iterator) throws RocksDBException {
       try {
         iterator.status();
@@ -139,7 +137,7 @@ final class TableStore implements AutoCloseable {
       }
     }
 
-    /** An iterator over all keys, not yet placed. */
+    /** An iterator over all keys, not yet positioned. */
     RocksIterator iterator() {
       RocksIterator iterator = db.newIterator(rows);
       open.add(iterator);
@@ -160,7 +158,7 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Keeps the database open until the stamp is released, by whatever thread. */
+  /** Keeps the database open until the stamp is released, by any thread. */
   private long use() {
     if (!closing) {
       long stamp = lock.readLock();
@@ -179,12 +177,12 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Whether what was written cannot be read, or was deleted: the store must begin anew. */
+  /** Whether data is unreadable or was deleted: the store must start over. */
   boolean damaged() {
     return damaged || !Files.exists(folder.resolve("CURRENT"));
   }
 
-  /** Whether a write has failed: the database takes no other until it was opened again. */
+  /** Whether a write has failed: the database accepts no other until it is opened again. */
   boolean stuck() {
     return stuck;
   }
@@ -200,14 +198,14 @@ final class TableStore implements AutoCloseable {
     return StoredRow.timestamp(row) < expiry();
   }
 
-  /** Rows of records that are older (ms) are not there any more. */
+  /** Hides rows of records that are older (ms). */
   long expiry() {
     return retentionMs < 0 || time == Long.MIN_VALUE ? Long.MIN_VALUE : time - retentionMs;
   }
 
   // -- writing ----------------------------------------------------------------------------------
 
-  /** Takes over records, in their order, and the positions they lead to. */
+  /** Writes records, in order, and the positions after them. */
   void apply(Iterable<ConsumerRecord<byte[], byte[]>> records, Map<Integer, Long> positions)
       throws RocksDBException {
     long stamp = use();
@@ -238,7 +236,7 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Where each partition is to be read on. */
+  /** The next offset of each partition. */
   Map<Integer, Long> positions() {
     Map<Integer, Long> found = new HashMap<>();
     long stamp = use();
@@ -268,8 +266,8 @@ final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Begins anew, empty, as the store of the topic of this identity; TimeoutException, and nothing
-   * has changed, where it is still being read after that time. Who begins to read waits meanwhile.
+   * Empties the store, for the topic of this identity. Throws TimeoutException, without a change,
+   * if it is still being read after that time. New readers wait meanwhile.
    */
   void reset(String identity, long timeoutMs)
       throws IOException, RocksDBException, InterruptedException, TimeoutException {
@@ -283,7 +281,7 @@ final class TableStore implements AutoCloseable {
         });
   }
 
-  /** Opens the database again, once there is space; until then it is read as it is. */
+  /** Opens the database again, once there is space; until then it stays readable. */
   void reopen(long timeoutMs)
       throws IOException, RocksDBException, InterruptedException, TimeoutException {
     if (Files.getFileStore(folder).getUsableSpace() < LEAST_SPACE) {
@@ -318,10 +316,7 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /**
-   * Removes what has outlived the topic's retention: reads do not see it any more anyway. Stops
-   * early where the store is to be closed.
-   */
+  /** Deletes expired rows, which reads already skip. Stops early if the store is to be closed. */
   void removeExpired() throws RocksDBException {
     if (retentionMs < 0) {
       return;
@@ -339,7 +334,7 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Waits a moment for those that use it; the last of those that take longer shuts it. */
+  /** Waits a moment for users; the last of those that take longer shuts it down. */
   @Override
   public void close() {
     closing = true;
@@ -352,7 +347,7 @@ final class TableStore implements AutoCloseable {
     end(stamp);
   }
 
-  /** Shuts the database for good, unless the stamp says that it is still in use. */
+  /** Shuts the database down for good, unless the stamp says that it is still in use. */
   private void end(long stamp) {
     if (stamp == 0) {
       return;
@@ -376,7 +371,7 @@ final class TableStore implements AutoCloseable {
     db = null;
   }
 
-  /** Leaves the folder there, with nothing in it. */
+  /** Empties the folder. */
   private void clear() throws IOException {
     if (Files.exists(folder)) {
       try (Stream<Path> paths = Files.walk(folder)) {

@@ -6,14 +6,12 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.rocksdb.RocksDBException;
 
-/** One query over all rows of some tables: a plan and the tables that its sources stand for. */
+/** One query over all rows of some tables: a plan and the tables of its sources. */
 public final class TablesQuery {
   private final CompiledPlan plan;
   private final List<TableRows> tables = new ArrayList<>();
 
-  /**
-   * @param plan has a source for each table that is added, in their order
-   */
+  /** @param plan has a source for each table that is added, in order */
   public TablesQuery(CompiledPlan plan) {
     this.plan = plan;
   }
@@ -21,13 +19,13 @@ public final class TablesQuery {
   /**
    * Adds a table.
    *
-   * @param reader makes rows of the plan's source of the table's records
+   * @param reader decodes the table's records into rows of the plan's source
    */
   public void add(ServedTable table, CompiledPlan reader) {
     tables.add(table.rows(reader));
   }
 
-  /** The results over the tables as they are now. */
+  /** The results over the current rows. */
   public ScannedRows run() throws RocksDBException {
     List<TableRows.Reading> readings = new ArrayList<>();
     List<Iterator<InternalRow>> inputs = new ArrayList<>();

@@ -2,24 +2,24 @@ package io.streamsql.shuffle;
 
 import java.util.Arrays;
 
-/** One shuffle of one batch: a lane for each partition that is read. */
+/** One shuffle of one batch: a queue for each partition that is read. */
 final class Exchange {
-  private final Lane[] lanes;
+  private final RowQueue[] queues;
   private volatile String run = "";
 
   Exchange(int writers, int partitions) {
-    lanes = new Lane[partitions];
+    queues = new RowQueue[partitions];
     for (int i = 0; i < partitions; i++) {
-      lanes[i] = new Lane(writers);
+      queues[i] = new RowQueue(writers);
     }
   }
 
-  Lane lane(int partition) {
-    return lanes[partition];
+  RowQueue queue(int partition) {
+    return queues[partition];
   }
 
   int partitions() {
-    return lanes.length;
+    return queues.length;
   }
 
   /** Notes the run of the query whose tasks read it. */
@@ -27,8 +27,8 @@ final class Exchange {
     run = runId;
   }
 
-  /** For how long a reader has had rows without a break, in ns; 0 if they are of another run. */
+  /** How long a reader has had rows without a break, in ns; 0 for another run. */
   long workingFor(String runId) {
-    return run.equals(runId) ? Arrays.stream(lanes).mapToLong(Lane::workingFor).max().orElse(0) : 0;
+    return run.equals(runId) ? Arrays.stream(queues).mapToLong(RowQueue::workingFor).max().orElse(0) : 0;
   }
 }

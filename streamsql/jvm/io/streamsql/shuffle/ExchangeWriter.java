@@ -13,9 +13,9 @@ import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
 
-/** Puts what a task makes into the lanes of a shuffle. */
+/** Writes a task's rows into the queues of a shuffle. */
 final class ExchangeWriter<K, V> extends ShuffleWriter<K, V> {
-  /** What a row takes that does not say how long it is. */
+  /** The size of a row that does not report its own. */
   private static final int TYPICAL_SIZE = 256;
 
   private final Exchange exchange;
@@ -30,7 +30,7 @@ final class ExchangeWriter<K, V> extends ShuffleWriter<K, V> {
     this.task = task;
   }
 
-  /** A task that fails ends no lane, so that no reader takes what it has for all there is. */
+  /** A failed task ends no queue, so that no reader takes its rows for complete. */
   @Override
   public void write(Iterator<Product2<K, V>> records) throws IOException {
     try {
@@ -43,18 +43,18 @@ final class ExchangeWriter<K, V> extends ShuffleWriter<K, V> {
       throw new InterruptedIOException("the task was interrupted");
     }
     for (int i = 0; i < exchange.partitions(); i++) {
-      exchange.lane(i).end();
+      exchange.queue(i).end();
     }
   }
 
   private void put(int partition, Object row) throws InterruptedException {
-    // The task that makes rows uses the memory of one for the next.
+    // The producing task reuses the memory of a row for the next.
     Object own = row instanceof InternalRow made ? made.copy() : row;
     int size = own instanceof UnsafeRow unsafe ? unsafe.getSizeInBytes() : TYPICAL_SIZE;
-    exchange.lane(partition).put(own, size, task);
+    exchange.queue(partition).put(own, size, task);
   }
 
-  /** Nobody asks where the rows lie, or how many they are. */
+  /** Spark does not read the location or the number of the rows. */
   @Override
   public Option<MapStatus> stop(boolean success) {
     return Option.apply(

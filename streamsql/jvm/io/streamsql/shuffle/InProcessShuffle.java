@@ -15,18 +15,18 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.streaming.StreamingShuffleManager;
 
 /**
- * What hands rows from the tasks of a real-time query to the next ones, through queues in memory.
+ * Passes rows between the tasks of a real-time query through queues in memory.
  *
- * <p>Spark's own sends them through a socket for each pair of tasks: each batch begins with servers
- * and connections, and each row wakes five threads on its way. Where all tasks run in this JVM
- * (`spark.shuffle.manager.incremental` of a local master) none of that is needed. It is one of
- * Spark's own by type, for which alone Spark counts the tasks of such a shuffle.
+ * <p>Spark's own manager uses a socket for each pair of tasks: each batch begins with servers and
+ * connections, and each row wakes five threads. If all tasks run in this JVM
+ * (`spark.shuffle.manager.incremental` of a local master) none of that is needed. It extends one of
+ * Spark's managers, since Spark counts the tasks of such a shuffle only for that type.
  */
 public final class InProcessShuffle extends StreamingShuffleManager {
-  /** What Spark calls the run of a query, in the properties of its tasks. */
+  /** The property of Spark's tasks that names a query's run. */
   private static final String RUN_ID = "spark.jobGroup.id";
 
-  /** That of this JVM's Spark. */
+  /** The manager of this JVM's Spark. */
   private static volatile InProcessShuffle current;
 
   private final Map<Integer, Exchange> exchanges = new ConcurrentHashMap<>();
@@ -36,7 +36,7 @@ public final class InProcessShuffle extends StreamingShuffleManager {
     current = this;
   }
 
-  /** For how long tasks of a query's run have had rows of others to work on, without a break. */
+  /** How long tasks of a query's run have had rows from other tasks, without a break. */
   public static Duration workingFor(UUID runId) {
     InProcessShuffle shuffle = current;
     return shuffle == null ? Duration.ZERO : shuffle.longest(runId.toString());
@@ -75,15 +75,15 @@ public final class InProcessShuffle extends StreamingShuffleManager {
     }
     Exchange exchange = exchange(handle);
     exchange.readBy(String.valueOf(task.getLocalProperty(RUN_ID)));
-    Lane lane = exchange.lane(partition);
-    lane.open();
-    return () -> new LaneRows<K, C>(lane, task);
+    RowQueue queue = exchange.queue(partition);
+    queue.open();
+    return () -> new QueuedRows<K, C>(queue, task);
   }
 
   private Exchange exchange(ShuffleHandle handle) {
     Exchange found = exchanges.get(handle.shuffleId());
     if (found == null) {
-      throw new IllegalStateException("shuffle " + handle.shuffleId() + " is no more");
+      throw new IllegalStateException("shuffle " + handle.shuffleId() + " no longer exists");
     }
     return found;
   }

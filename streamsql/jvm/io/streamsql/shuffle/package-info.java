@@ -1,2 +1,2 @@
-/** The shuffle of real-time queries where all tasks run in one JVM: rows never leave its memory. */
+/** The shuffle of real-time queries whose tasks all run in one JVM: rows stay in its memory. */
 package io.streamsql.shuffle;

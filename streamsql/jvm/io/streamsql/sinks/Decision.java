@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a batch has written: files that are staged, and what they are to be called.
+ * The output of a batch: staged files and their final names.
  *
  * @param moves all of its files
  */
@@ -18,7 +18,7 @@ record Decision(List<Move> moves) {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int VERSION = 1;
 
-  /** A file, and what it is to be called. */
+  /** A file and its final name. */
   record Move(String from, String to) {}
 
   String json() throws JsonProcessingException {
@@ -30,11 +30,11 @@ record Decision(List<Move> moves) {
     return JSON.writeValueAsString(text);
   }
 
-  /** IOException for a text of a later version: what it means is not known here. */
+  /** IOException for the text of a later version. */
   static Decision of(byte[] text) throws IOException {
     JsonNode found = JSON.readTree(text);
     if (found.path("version").asInt() != VERSION) {
-      throw new IOException("files were staged by a later version of streamsql: start that one");
+      throw new IOException("files were staged by a later version of streamsql: start that version");
     }
     List<Move> moves = new ArrayList<>();
     for (JsonNode file : found.path("files")) {

@@ -10,9 +10,9 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 
-/** The decisions of a query's batches, each a file of its checkpoint, by the batch's number. */
+/** The decisions of a query's batches, each a file of its checkpoint, by batch number. */
 final class Decisions {
-  /** Older ones are deleted: no attempt that is so far behind can still be under way. */
+  /** Older ones are deleted: no attempt that far behind can still be running. */
   private static final int KEPT = 100;
 
   private final Path folder;
@@ -24,7 +24,7 @@ final class Decisions {
     files.mkdirs(folder);
   }
 
-  /** What was decided for a batch, if anything was. */
+  /** The decision for a batch, if there is one. */
   Optional<Decision> of(long batch) throws IOException {
     Path file = file(batch);
     if (!files.exists(file)) {
@@ -35,7 +35,7 @@ final class Decisions {
     }
   }
 
-  /** Of several attempts at a batch one decides; false: another one has. */
+  /** Stores the decision of one of several attempts at a batch; false: another one was stored. */
   boolean decide(long batch, Decision decision) throws IOException {
     CheckpointFileManager.CancellableFSDataOutputStream out =
         files.createAtomic(file(batch), false);
@@ -52,7 +52,7 @@ final class Decisions {
     }
   }
 
-  /** Deletes what nobody asks for any more once a batch is done. */
+  /** Deletes outdated decisions once a batch is done. */
   void forgetBefore(long batch) throws IOException {
     for (FileStatus found : files.list(folder)) {
       if (isOutdated(found.getPath().getName(), batch)) {

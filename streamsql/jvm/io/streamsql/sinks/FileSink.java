@@ -14,12 +14,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.DataStreamWriter;
 
 /**
- * Writes each micro-batch as files, exactly once for whoever reads the folder.
+ * Writes each micro-batch as files, exactly once for readers of the folder.
  *
- * <p>An attempt at a batch writes files that no reader sees. What they are to be called is then
- * decided, in one step, by a file in the checkpoint, and only then are they renamed. Spark runs a
- * batch again that it has not committed: if it is decided, what is left to rename is renamed and
- * nothing is written; if not, nothing of it was ever to be seen, and it is written anew.
+ * <p>An attempt at a batch writes hidden files. A file in the checkpoint then decides their names
+ * atomically, and only then are they renamed. Spark repeats a batch that it has not committed: if
+ * the batch is decided, the remaining files are renamed and nothing is written; otherwise none of
+ * its files was ever visible, and it is written again.
  */
 public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
   private static final long serialVersionUID = 1L;
@@ -76,7 +76,7 @@ public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
   }
 
   /**
-   * A writer for the rows, for the caller to give trigger and checkpoint.
+   * A writer for the rows; the caller adds trigger and checkpoint.
    *
    * @param checkpoint the folder of the query's checkpoint
    * @param root the folder of the files, an absolute path or a URI
@@ -118,7 +118,7 @@ public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
       }
     }
     Decision decision = staged.decision(attempt, batch, format);
-    // Two engines of a service may be at the same batch for a moment: one decides.
+    // Two engines of a service may run the same batch for a moment: one decides.
     return decisions.decide(batch, decision) ? decision : decisions.of(batch).orElseThrow();
   }
 

@@ -18,9 +18,9 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 
 /**
- * The files of one query that are written and do not have their names yet: below the root, so on
- * the same file system, in a folder for each attempt at a batch. Only what belongs to batches that
- * are done is ever deleted: another engine may be further by then.
+ * The files of one query without final names: below the root, so in the same file system, in a
+ * folder for each attempt at a batch. Only files of completed batches are deleted: another engine
+ * may be ahead.
  */
 final class StagedFiles {
   private static final String FOLDER = "_streamsql-";
@@ -33,9 +33,9 @@ final class StagedFiles {
   private final String writer;
 
   /**
-   * Those of a query.
+   * The staged files of a query.
    *
-   * @param checkpoint the id of its checkpoint, which no other has
+   * @param checkpoint the unique id of its checkpoint
    */
   StagedFiles(String root, String checkpoint, Configuration conf) throws IOException {
     this.conf = conf;
@@ -50,12 +50,12 @@ final class StagedFiles {
     return new Path(folder, batch + "-" + UUID.randomUUID());
   }
 
-  /** Deletes an attempt that came to nothing. */
+  /** Deletes a failed attempt. */
   void giveUp(Path attempt) throws IOException {
     files.delete(attempt, true);
   }
 
-  /** Deletes what attempts have left, once a batch is done. */
+  /** Deletes the leftovers of attempts, once a batch is done. */
   void discardUpTo(long batch) throws IOException {
     if (!files.exists(folder)) {
       return;
@@ -71,7 +71,7 @@ final class StagedFiles {
     }
   }
 
-  /** What an attempt's files are to be called, those without rows left out. */
+  /** The final names of an attempt's files; empty files are left out. */
   Decision decision(Path attempt, long batch, String format) throws IOException {
     List<Move> moves = new ArrayList<>();
     if (files.exists(attempt)) {
@@ -88,14 +88,14 @@ final class StagedFiles {
     return new Decision(moves);
   }
 
-  /** Has the files be called so; those that are already are left alone. */
+  /** Renames the files; those already renamed are skipped. */
   static void carryOut(Decision decision, Configuration conf) throws IOException {
     for (Move move : decision.moves()) {
       Path from = new Path(move.from());
       Path to = new Path(move.to());
       FileSystem files = from.getFileSystem(conf);
       if (!files.exists(from)) {
-        continue; // an attempt before has done it
+        continue; // renamed by an earlier attempt
       }
       files.mkdirs(to.getParent());
       if (!files.rename(from, to) && files.exists(from)) {
@@ -105,8 +105,8 @@ final class StagedFiles {
   }
 
   /**
-   * {@code a=1/part-0000000007-00003-c000-1b2c3d4e5f60.snappy.parquet}: of no other batch, task or
-   * query.
+   * {@code a=1/part-0000000007-00003-c000-1b2c3d4e5f60.snappy.parquet}: unique over batches, tasks
+   * and queries.
    */
   private Path target(String relative, long batch) {
     int slash = relative.lastIndexOf(Path.SEPARATOR_CHAR);

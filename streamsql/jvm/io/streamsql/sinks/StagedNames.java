@@ -5,15 +5,15 @@ import org.apache.spark.internal.io.FileNameSpec;
 import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
 
 /**
- * What Spark's writers call their files while a batch is not decided: {@code part-00003.parquet}
- * and a suffix, for no reader to take them for files of its format, whatever folders it looks into.
+ * The names of files in an undecided batch: {@code part-00003.parquet} and a suffix, so that
+ * readers of any folder ignore them.
  */
 public final class StagedNames extends HadoopMapReduceCommitProtocol {
   private static final long serialVersionUID = 1L;
 
   static final String PREFIX = "part-";
 
-  /** Behind the names of files that nobody is to read yet. */
+  /** The suffix of hidden files. */
   public static final String SUFFIX = ".staged";
 
   /** Called by Spark, by reflection. */

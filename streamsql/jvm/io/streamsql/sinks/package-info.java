@@ -1,2 +1,2 @@
-/** Where a query's rows go outside of Kafka: files, each batch of them exactly once. */
+/** Sinks outside Kafka: files, each batch exactly once. */
 package io.streamsql.sinks;

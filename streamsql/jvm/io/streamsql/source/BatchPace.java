@@ -3,13 +3,12 @@ package io.streamsql.source;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long a query in micro-batches rests between two batches. A batch costs about the same however
- * few records it has: without a rest, some hundred records a second keep a core busy. The rest is
- * bounded, so a query that is behind loses little by it, and none precedes the first record after a
- * quiet time.
+ * The pause of a query between two micro-batches. A batch has a fixed cost however few records it
+ * has: without a pause, some hundred records a second keep a core busy. The pause is bounded, so a
+ * query with lag loses little, and the first record after a quiet time does not wait.
  */
 final class BatchPace {
-  /** How much longer a query rests than its last batch took. */
+  /** The ratio of a pause to the last batch's duration. */
   private static final int SHARE = 3;
 
   private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -23,7 +22,7 @@ final class BatchPace {
     hasBegun = true;
   }
 
-  /** The rest, in nanoseconds, that is due when the batch before has ended at this time. */
+  /** The pause in nanoseconds if the previous batch ended at this time. */
   long rest(long now) {
     return hasBegun ? Math.min(MOST_NANOS, SHARE * (now - began)) : 0;
   }

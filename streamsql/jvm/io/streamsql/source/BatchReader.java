@@ -9,7 +9,7 @@ import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer;
 
-/** Reads what a micro-batch has of a partition: by Spark's consumer, without its copies. */
+/** Reads a micro-batch's records of a partition with Spark's consumer, without its copies. */
 final class BatchReader implements PartitionReader<InternalRow> {
   private final KafkaBatchInputPartition input;
   private final KafkaDataConsumer consumer;
@@ -27,7 +27,7 @@ final class BatchReader implements PartitionReader<InternalRow> {
     consumer = KafkaDataConsumer.acquire(range.topicPartition(), input.executorKafkaParams());
   }
 
-  /** Makes the readers of a query's micro-batches; Spark's where offsets are not known. */
+  /** Creates the readers of a query's micro-batches; Spark's where offsets are unknown. */
   record Factory(PartitionReaderFactory kafka) implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
@@ -47,7 +47,7 @@ final class BatchReader implements PartitionReader<InternalRow> {
     ConsumerRecord<byte[], byte[]> record =
         consumer.get(next, end, input.pollTimeoutMs(), input.failOnDataLoss());
     if (record == null) {
-      return false; // what is left are markers of transactions
+      return false; // the rest are transaction markers
     }
     row = rows.of(record);
     next = record.offset() + 1;

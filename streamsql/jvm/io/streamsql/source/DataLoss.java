@@ -16,12 +16,12 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Finds records of a topic that Kafka has deleted before a query read them: where a batch begins
- * before the log does, beyond its end, or in a topic that was made anew since. Either the query
- * stops, or it says so in the processing log and goes on with what there is.
+ * Detects records that Kafka deleted before a query read them: a batch begins before the log,
+ * beyond its end, or in a topic that was recreated since. The query stops, or reports the loss to
+ * the processing log and continues with the existing records.
  *
- * <p>Gaps within the log (compaction, markers of transactions) are none of this. What is deleted
- * while a batch reads makes the batch fail; the next try finds it here.
+ * <p>Gaps within the log (compaction, transaction markers) are no loss. A deletion while a batch
+ * reads fails the batch; the retry detects it here.
  */
 final class DataLoss {
   private static final long UNKNOWN = -1;
@@ -31,17 +31,17 @@ final class DataLoss {
   private final TopicIdentity identity;
   private final boolean exactlyOnce;
 
-  /** Where it is noted; null: the query stops. */
+  /** The log for losses; null: the query stops. */
   private final ProcessingLog log;
 
-  /** What was looked at last in this round, and what came of it. */
+  /** The last check of this round, and its result. */
   private String seen = "";
 
   private String result = "";
 
   /**
-   * @param log where lost records are noted while the query goes on; null: it stops
-   * @param exactlyOnce whether rows that were committed are told by their records' offsets
+   * @param log receives lost records while the query continues; null: it stops
+   * @param exactlyOnce whether committed rows are recognized by their records' offsets
    */
   DataLoss(
       String topic,
@@ -57,8 +57,8 @@ final class DataLoss {
   }
 
   /**
-   * Where a batch can begin that is to begin at these offsets (Spark's JSON), and ends at others
-   * (null: that is not known yet). Throws {@link DataLossException} if the query is to stop.
+   * The possible start of a batch that should begin at these offsets (Spark's JSON), and end at
+   * others (null: not known yet). Throws {@link DataLossException} if the query has to stop.
    */
   synchronized String begin(String start, String end) {
     String batch = start + end;
@@ -69,12 +69,12 @@ final class DataLoss {
     return result;
   }
 
-  /** A round has ended: whatever begins next is looked at, be it at the same offsets. */
+  /** Ends a round: the next start is checked even at the same offsets. */
   synchronized void ended() {
     seen = "";
   }
 
-  /** Kafka's id of the topic that the last batch was found to begin in; null: not known. */
+  /** Kafka's id of the topic in which the last batch begins; null: unknown. */
   synchronized String topicId() {
     return identity.id();
   }
@@ -91,13 +91,13 @@ final class DataLoss {
     partitions.addAll(until.keySet());
     TopicLog there = ask(partitions);
     if (there == null) {
-      return start; // Spark says that there is no such topic.
+      return start; // Spark reports that the topic does not exist.
     }
     boolean other = identity.isOther(there.id(), start);
     Map<Integer, Long> begins = new TreeMap<>();
     List<Lost> lost = new ArrayList<>();
     for (Integer partition : partitions) {
-      // A partition that is new has been read up to its beginning.
+      // A new partition counts as read up to its beginning.
       long next = from.getOrDefault(partition, 0L);
       long begin = place(partition, next, other, there, lost);
       begins.put(partition, Math.min(begin, until.getOrDefault(partition, begin)));
@@ -112,7 +112,7 @@ final class DataLoss {
   private long place(int partition, long next, boolean other, TopicLog there, List<Lost> lost) {
     Long begin = there.begins().get(partition);
     if (begin == null) {
-      return next; // Spark says what it makes of a partition that is gone.
+      return next; // Spark reports a deleted partition.
     }
     long end = there.ends().get(partition);
     if (other || (next > end && identity.isUnknown())) {
@@ -122,7 +122,7 @@ final class DataLoss {
       return begin;
     }
     if (next > end) {
-      lost.add(new Lost(partition, next, UNKNOWN, "the log was cut off at offset " + end));
+      lost.add(new Lost(partition, next, UNKNOWN, "the log was truncated at offset " + end));
       return end;
     }
     if (next < begin) {
@@ -143,7 +143,7 @@ final class DataLoss {
     if (log == null) {
       throw new DataLossException(
           found
-              + ". To go on without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME the"
+              + ". To continue without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME the"
               + " query, or create it again");
     }
     if (other && exactlyOnce) {
@@ -162,7 +162,7 @@ final class DataLoss {
     try {
       return logs.of(topic, partitions);
     } catch (InterruptedException stopped) {
-      throw new UncheckedIOException(new InterruptedIOException("stopped while it began a batch"));
+      throw new UncheckedIOException(new InterruptedIOException("stopped at the start of a batch"));
     }
   }
 
@@ -186,7 +186,7 @@ final class DataLoss {
     return Json.TREES.createObjectNode().set(topic, partitions).toString();
   }
 
-  /** What is lost of one partition, from the first record that was not read. */
+  /** The lost records of one partition, from the first one that was not read. */
   private record Lost(int partition, long first, long records, String why) {
     @Override
     public String toString() {
@@ -194,7 +194,7 @@ final class DataLoss {
     }
   }
 
-  /** Records that a query was to read are there no more. */
+  /** Records that a query had to read no longer exist. */
   static final class DataLossException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

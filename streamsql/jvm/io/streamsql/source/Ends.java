@@ -6,14 +6,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.common.TopicPartition;
 
-/** Where topics end: for each the next offset of each of its partitions; none where it is gone. */
+/** The ends of topics: the next offset of each partition; nothing for a deleted topic. */
 interface Ends {
-  /** The ends as they are now. */
+  /** The current ends. */
   Map<String, Map<Integer, Long>> now(Collection<String> topics) throws InterruptedException;
 
-  /** Asks up to where partitions can be read now; the answer has those that are there. */
+  /** The ends up to which partitions can be read now; deleted partitions are missing. */
   CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions);
 
-  /** Returns when the ends of these topics are no longer those that are given. */
+  /** Returns when the ends of these topics differ from the given ones. */
   void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException;
 }

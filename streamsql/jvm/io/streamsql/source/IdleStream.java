@@ -14,14 +14,14 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 
 /**
- * A stream of Spark's Kafka source that sleeps while there is nothing to read. Spark asks a
- * micro-batch query's sources for news all the time, and begins a real-time batch, with its tasks
- * and its commit, whether there are records or not; here either waits for the next record.
+ * A stream of Spark's Kafka source that sleeps while there is nothing to read. Spark polls a
+ * micro-batch query's sources continually, and begins a real-time batch, with its tasks and its
+ * commit, without records, too. Here both wait for the next record.
  *
- * <p>The places to wait at are where a micro-batch asks for the latest offset, and where a planned
- * real-time batch asks for its input partitions: then only the tasks are left to be started. These
- * read what is fetched once for all queries: {@link TailReader}. Before either, it is looked
- * whether Kafka still has what is to be read: {@link DataLoss}.
+ * <p>A micro-batch waits when it asks for the latest offset, and a planned real-time batch when it
+ * asks for its input partitions: then only the tasks remain to be started. These read records that
+ * are fetched once for all queries: {@link TailReader}. Before either, {@link DataLoss} checks
+ * whether Kafka still has the records.
  */
 final class IdleStream
     implements MicroBatchStream,

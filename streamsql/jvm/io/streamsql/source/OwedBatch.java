@@ -3,10 +3,9 @@ package io.streamsql.source;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The end of a real-time batch that is there for the one before. Spark decides what time alone
- * decides, such as a match that no row can extend any more, in the batch after the one that has
- * read the time. Where no records come, that is at the end of a batch of a minute; such a batch
- * ends early.
+ * The early end of a real-time batch that completes the previous one. Spark decides by time, for
+ * example that no row can extend a match, in the batch after the one that has read the time.
+ * Without records that is the end of a batch of a minute; such a batch ends early.
  */
 final class OwedBatch {
   private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -19,7 +18,7 @@ final class OwedBatch {
   /**
    * A batch begins.
    *
-   * @param isOwed whether the batch before may have left results to it
+   * @param isOwed whether the previous batch may have left results to it
    */
   synchronized void begins(boolean isOwed) {
     owed = isOwed;
@@ -27,7 +26,7 @@ final class OwedBatch {
   }
 
   /**
-   * How long a reader waits for its next record, where no reader had one yet; both are times of
+   * How long a reader waits for its next record while no reader has had one; both are times of
    * {@link System#nanoTime}.
    *
    * @param deadline of the batch
@@ -45,7 +44,7 @@ final class OwedBatch {
     }
   }
 
-  /** A reader had a record: the batch lasts as long as any other. */
+  /** A reader had a record: the batch has its normal length. */
   void hasRecord() {
     if (owed) {
       synchronized (this) {
@@ -54,7 +53,7 @@ final class OwedBatch {
     }
   }
 
-  /** A reader had none in time: whether the batch is over. */
+  /** A reader timed out without a record: whether the batch is over. */
   synchronized boolean isOverAt(long now) {
     over |= owed && begun && now - end >= 0;
     return over;

@@ -16,14 +16,13 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /**
- * The topics that one query reads, and whether there is anything to read.
+ * The topics that one query reads, and whether they have unread records.
  *
- * <p>A query goes on while any of its inputs moved in the last round (a batch, or a look for one).
- * Whether a round that read nothing has missed nothing is told by where the topics ended before it
- * and after it: only if these are the same is there nothing unread, and only then does the query
- * sleep. The offsets read say it less well: the end of a topic may be a transaction's marker, which
- * is never read. Since a whole round comes after the last record, what a batch owes to the one
- * before it (a watermark that moved) has been done.
+ * <p>A query continues while any of its inputs moved in the last round (a batch, or a check for
+ * one). A round that read nothing has missed nothing if the topics' ends are the same before and
+ * after it; only then does the query sleep. The read offsets are less reliable: a topic may end
+ * with a transaction marker, which is never read. Since a whole round follows the last record, the
+ * work that a batch leaves to the next one (a moved watermark) is done.
  */
 public final class QueryInputs {
   private static final long LOOK_MILLIS = 5;
@@ -46,48 +45,49 @@ public final class QueryInputs {
     tablesFirst = new TablesFirst(ends::readable);
   }
 
-  /** Those of a query, made when its first input is. */
+  /** The inputs of a query, created with its first one. */
   static QueryInputs of(String query, Ends ends) {
     return QUERIES.computeIfAbsent(query, name -> new QueryInputs(name, ends));
   }
 
-  /** Whether a query sleeps now, since its topics get no records. */
+  /** Whether a query sleeps, since its topics get no records. */
   public static boolean isAsleep(String query) {
     QueryInputs inputs = QUERIES.get(query);
     return inputs != null && inputs.asleep;
   }
 
-  /** The queries that sleep now. */
+  /** The sleeping queries. */
   public static List<String> asleep() {
     return QUERIES.keySet().stream().filter(QueryInputs::isAsleep).toList();
   }
 
-  /** Those of a query that runs; null where it does not, or not in this JVM. */
+  /** The inputs of a running query; null if it does not run in this JVM. */
   static QueryInputs find(String query) {
     return QUERIES.get(query);
   }
 
-  /** What rows of streams wait for. */
+  /** The tables that rows of streams wait for. */
   TablesFirst tablesFirst() {
     return tablesFirst;
   }
 
-  /** Whether the query's batch is to end now: then it reads no more. */
+  /** Whether the query's batch has to end now, without reading more. */
   boolean isFinishing() {
     return finishing || owed.isOver();
   }
 
-  /** When the query's real-time batch ends, if nothing comes. */
+  /** The end of the query's real-time batch if no record arrives. */
   OwedBatch owed() {
     return owed;
   }
 
   /**
-   * Has a query in real time end its batch and commit it, for it to be stopped without reading
-   * anything twice afterwards. It begins no other batch.
+   * Makes a real-time query commit its batch and begin no other, so that it can be stopped without
+   * reading records twice.
    *
-   * @return whether it has within this time; then, or if it sleeps, all that it read is committed.
-   *     Of one that reads nothing yet that is not known: it may begin before it is stopped
+   * @return whether it did so within this time; then, or if it sleeps, all that it read is
+   *     committed. Unknown for a query that has not begun to read: it may begin before it is
+   *     stopped
    */
   public static boolean finish(StreamingQuery query, long millis) throws InterruptedException {
     QueryInputs inputs = QUERIES.get(query.name());
@@ -95,12 +95,12 @@ public final class QueryInputs {
       return false;
     }
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
-    // In this order: a batch that ends in between is not taken for one that ended by this.
+    // In this order: a batch that ends in between is not taken for one that this call ended.
     inputs.finishing = true;
     long batch = lastBatch(query);
     TopicTails.rouse();
-    // Spark tells nothing of a batch without records: then it is the next one that begins.
-    // One that sleeps begins none when it wakes: it looks once more before it does.
+    // Spark does not report a batch without records: then the next one begins. A sleeping query
+    // begins none when it wakes: it checks once more first.
     while (lastBatch(query) == batch && !inputs.finished && !inputs.asleep) {
       if (!query.isActive() || System.nanoTime() > deadline) {
         return false;
@@ -116,7 +116,7 @@ public final class QueryInputs {
   }
 
   /**
-   * One input more, until it is closed.
+   * Adds an input, until it is closed.
    *
    * @param atOnce see {@link TopicSource#AT_ONCE}
    * @param isTable see {@link TopicSource#TABLE}
@@ -129,7 +129,7 @@ public final class QueryInputs {
     return input;
   }
 
-  /** Returns at once if there may be something to read, else when there is. */
+  /** Returns when there may be records to read. */
   private void await(Input beginning, String start) throws InterruptedException {
     endIfFinishing();
     Map<String, Map<Integer, Long>> known;
@@ -175,7 +175,7 @@ public final class QueryInputs {
   }
 
   private static UncheckedIOException stoppedWhileAsleep() {
-    return new UncheckedIOException(new InterruptedIOException("stopped while it slept"));
+    return new UncheckedIOException(new InterruptedIOException("stopped while the query slept"));
   }
 
   private void endIfFinishing() throws InterruptedException {
@@ -194,13 +194,13 @@ public final class QueryInputs {
         && inputs.stream().allMatch(input -> known.get(input.topic).equals(input.ends));
   }
 
-  /** Whether Spark's offsets of a topic, as JSON, are where it ends. */
+  /** Whether Spark's offsets of a topic, as JSON, are its ends. */
   private static boolean isAt(String offsets, String topic, Map<String, Map<Integer, Long>> known) {
     Map<Integer, Long> found = parsed(offsets, topic);
     return !found.isEmpty() && found.equals(known.get(topic));
   }
 
-  /** Spark's offsets of a topic, which are JSON; none where they are something else. */
+  /** Spark's offsets of a topic from JSON; none for other texts. */
   private static Map<Integer, Long> parsed(String offsets, String topic) {
     Map<Integer, Long> found = new HashMap<>();
     try {
@@ -229,19 +229,19 @@ public final class QueryInputs {
     private final boolean isTable;
     private final boolean timeDecides;
 
-    /** Of the inputs of the query that there have been. */
+    /** Its index among all inputs that the query has had. */
     final int number = made++;
 
     private String start = "";
     private String end = "none yet";
     private boolean ended = true;
 
-    /** Where the last real-time batch began, and whether it or a look since has found records. */
+    /** The start of the last real-time batch, and whether records were found since. */
     private String planned = "";
 
     private boolean moved = true;
 
-    /** Where the topic ended when the last round began; null if that was not looked up. */
+    /** The topic's ends at the start of the last round; null if they were not requested. */
     private Map<Integer, Long> ends;
 
     private Input(String topic, boolean atOnce, boolean isTable, boolean timeDecides) {
@@ -255,7 +255,7 @@ public final class QueryInputs {
       return atOnce && start.isEmpty();
     }
 
-    /** A micro-batch begins at these offsets, after a rest if it `rests`, and then as any round. */
+    /** A micro-batch begins at these offsets, after a pause if it `rests`. */
     void beginBatch(String offsets, boolean rests) {
       boolean isFirst = isFirst(this);
       try {
@@ -295,7 +295,7 @@ public final class QueryInputs {
       parsed(offsets, topic)
           .forEach(
               (partition, start) -> {
-                if (start >= 0) { // Else it is read by Spark's own reader, which tells nothing.
+                if (start >= 0) { // Otherwise Spark's own reader reads it, which reports nothing.
                   starts.put(new TopicPartition(topic, partition), start);
                 }
               });

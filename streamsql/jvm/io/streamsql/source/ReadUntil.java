@@ -10,9 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * Offsets that a query reads up to in its micro-batches, and no further; those that run heed it.
- */
+/** Limits the offsets that a query reads up to in its micro-batches, also while it runs. */
 public final class ReadUntil {
   private static final Map<String, JsonNode> BOUNDS = new ConcurrentHashMap<>();
   private static final Map<String, Steps> STEPS = new ConcurrentHashMap<>();
@@ -20,22 +18,22 @@ public final class ReadUntil {
   private ReadUntil() {}
 
   /**
-   * From its next batch on a query reads no further.
+   * Limits a query from its next batch on.
    *
-   * @param offsets as JSON of Spark's; of a topic that is not among them all is read
+   * @param offsets as Spark's JSON; topics that are missing are unlimited
    */
   public static void set(String query, String offsets) {
     BOUNDS.put(query, parsed(offsets));
   }
 
-  /** A query reads all there is again. */
+  /** Removes the limit of a query. */
   public static void clear(String query) {
     BOUNDS.remove(query);
   }
 
   /**
-   * The next run of a query over what is there ends its batches at these steps, and reads no
-   * further than the last. They are closed with the run.
+   * Makes the batches of a query's next run over the existing records end at these steps, and its
+   * last batch at the last step. They are closed with the run.
    */
   public static void inSteps(String query, TimeSteps steps) {
     Steps before = STEPS.put(query, new Steps(steps));
@@ -44,7 +42,7 @@ public final class ReadUntil {
     }
   }
 
-  /** The run has ended; of another one the batches end where its limit says. */
+  /** The run has ended; later runs have only the query's limit. */
   public static void atOnce(String query) {
     Steps before = STEPS.remove(query);
     if (before != null) {
@@ -53,16 +51,16 @@ public final class ReadUntil {
   }
 
   /**
-   * Where a batch of a run over what is there ends, as {@link #bounded}, that may be in steps.
+   * The end of a batch of a run over existing records, as {@link #bounded}, possibly in steps.
    *
-   * @param input what asks: a query may read a topic twice
+   * @param input that asks: a query may read a topic twice
    */
   static String step(String query, Object input, String topic, String start, String end) {
     Steps steps = STEPS.get(query);
     return steps == null ? end : least(steps.asked(input), topic, start, end);
   }
 
-  /** Those of one run: each input asks once for a batch. */
+  /** The steps of one run: each input asks once for a batch. */
   private static final class Steps {
     private final TimeSteps steps;
     private final Set<Object> asked = new HashSet<>();
@@ -90,8 +88,8 @@ public final class ReadUntil {
   }
 
   /**
-   * Where a batch from {@code start} ends, both Spark's JSON, that would end at {@code end}. A
-   * partition without a bound has come since, and is not read.
+   * The end of a batch from {@code start}, both Spark's JSON, that would end at {@code end}. A
+   * partition without a limit was added since, and is not read.
    */
   static String bounded(String query, String topic, String start, String end) {
     JsonNode all = BOUNDS.get(query);

@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Records of one partition as rows of Spark's source for Kafka, one after the other in the same
- * row. It points to what the consumer has read: Spark's own converter copies it into an UnsafeRow,
- * out of which whoever decodes it copies it again. Spark puts a projection above each source, so
- * nothing that keeps rows sees this one.
+ * Records of one partition as rows of Spark's Kafka source, consecutively in one row object. It
+ * points to the consumer's memory: Spark's own converter copies a record into an UnsafeRow, from
+ * which the decoder copies it again. Spark puts a projection above each source, so no operator that
+ * keeps rows sees this one.
  */
 final class RecordRow {
   private static final int KEY = 0;
@@ -34,7 +34,7 @@ final class RecordRow {
     row = new GenericInternalRow(values);
   }
 
-  /** The record, until the next one is asked for. */
+  /** The record, until the next one is requested. */
   InternalRow of(ConsumerRecord<byte[], byte[]> record) {
     values[KEY] = record.key();
     values[VALUE] = record.value();

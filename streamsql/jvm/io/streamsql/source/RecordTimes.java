@@ -19,12 +19,12 @@ final class RecordTimes implements TimeSteps.Times {
   /** A record's offset and its event time (ms). */
   record Timed(long offset, long time) {}
 
-  /** What is read at a time; of a larger one than that, Kafka gives the first batch alone. */
+  /** The size of a fetch; of a larger batch, Kafka returns the first one alone. */
   private static final int FETCHED_BYTES = 16 << 10;
 
   private static final int MOST_POLLED = 64;
 
-  /** What is fetched ahead at the end of a log must not hold up what is wanted of another. */
+  /** A fetch that waits at the end of one log must not delay that of another. */
   private static final int MOST_WAITED_MILLIS = 5;
 
   private static final Duration POLL = Duration.ofMillis(500);
@@ -35,8 +35,8 @@ final class RecordTimes implements TimeSteps.Times {
 
   /**
    * @param settings of Kafka's consumer
-   * @param clocks by topic, what makes of a record's row one of its event time, a bigint, or none;
-   *     of other topics the records' timestamps are taken
+   * @param clocks by topic, computes the event time, a bigint, from a record's row, or no row;
+   *     other topics use the records' timestamps
    */
   RecordTimes(
       Map<String, Object> settings, Map<String, UnaryOperator<Iterator<InternalRow>>> clocks) {
@@ -55,7 +55,7 @@ final class RecordTimes implements TimeSteps.Times {
                 FETCHED_BYTES));
   }
 
-  /** Of records without a time it knows nothing. */
+  /** Unknown for records without a time. */
   @Override
   public List<Timed> from(TopicPartition partition, long offset, long end) {
     List<Timed> found = new ArrayList<>();
@@ -64,7 +64,7 @@ final class RecordTimes implements TimeSteps.Times {
     RecordRow rows = new RecordRow(partition.topic(), partition.partition(), true);
     for (int polls = 0; found.isEmpty() && consumer.position(partition) < end; polls++) {
       if (polls == MOST_POLLS) {
-        throw new TimeoutException("no records come of " + partition);
+        throw new TimeoutException("timed out reading " + partition);
       }
       for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL).records(partition)) {
         Long time = record.offset() < end ? time(record, rows) : null;

@@ -1,10 +1,10 @@
 package io.streamsql.source;
 
-/** How far a real-time batch has read a partition of a table: its reader writes, streams look. */
+/** The position of a real-time batch in a partition of a table: its reader writes, streams read. */
 final class TableProgress {
   private volatile Tail tail;
 
-  /** Which record of the tail is read next; written before {@link #offset}, read after it. */
+  /** The next record of the tail; written before {@link #offset}, read after it. */
   private long number = -1;
 
   private volatile long offset;
@@ -21,7 +21,7 @@ final class TableProgress {
   /**
    * All before this offset has been read and passed on.
    *
-   * @param next which record of the tail is next; negative: it is not read there
+   * @param next the next record of the tail; negative: it is not read there
    */
   void hasPassedOn(long before, long next) {
     number = next;

@@ -13,11 +13,11 @@ import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Has a row of a stream come after the rows of the query's tables that Kafka had when the row came,
- * in a real-time batch as it is in a micro-batch.
+ * Delays a stream's row in a real-time batch until the table rows that Kafka had when it arrived
+ * have been processed, as in a micro-batch.
  *
- * <p>Kafka is asked where the tables end once rows of a stream have come. What a consumer knows of
- * it without that is older: a fetch that is under way need not be of all partitions.
+ * <p>Kafka is asked for the tables' ends once rows of a stream have arrived. A consumer's own
+ * knowledge is older: a running fetch need not cover all partitions.
  */
 final class TablesFirst {
   /** A partition as one of the query's inputs reads it. */
@@ -26,34 +26,34 @@ final class TablesFirst {
   private final Function<Set<TopicPartition>, CompletableFuture<Map<TopicPartition, Long>>> kafka;
   private final Map<Place, TableProgress> tables = new HashMap<>();
 
-  /** What is asked when the answer that is awaited has come; null: nothing. */
+  /** The request that follows the pending one; null: none. */
   private CompletableFuture<Map<TopicPartition, Long>> next;
 
   private boolean asking;
 
-  /** Asks by a function, which answers with the ends of those partitions that are there. */
+  /** The function asks for the ends of the existing ones of those partitions. */
   TablesFirst(Function<Set<TopicPartition>, CompletableFuture<Map<TopicPartition, Long>>> kafka) {
     this.kafka = kafka;
   }
 
-  /** A batch is planned in which an input, a table, is read from these offsets on. */
+  /** A batch begins in which an input, a table, is read from these offsets on. */
   synchronized void begin(int input, Map<TopicPartition, Long> starts) {
     tables.keySet().removeIf(place -> place.input == input);
     starts.forEach(
         (partition, start) -> tables.put(new Place(input, partition), new TableProgress(start)));
   }
 
-  /** Whether there is nothing to wait for, however long the batch goes on. */
+  /** Whether there is nothing to wait for in the whole batch. */
   synchronized boolean isEmpty() {
     return tables.isEmpty();
   }
 
-  /** That of a partition of a table; null if no stream waits for it. */
+  /** The position in a partition of a table; null if no stream waits for it. */
   synchronized TableProgress of(int input, TopicPartition partition) {
     return tables.get(new Place(input, partition));
   }
 
-  /** What rows of streams wait for that have come by now. */
+  /** The point that rows of streams that have arrived by now wait for. */
   synchronized Wait await() {
     if (next == null) {
       next = new CompletableFuture<>();
@@ -65,7 +65,7 @@ final class TablesFirst {
     return new Wait(tables, ends);
   }
 
-  /** Asks one question at a time: those who come meanwhile share the next one. */
+  /** Sends one request at a time: callers that come meanwhile share the next one. */
   private void ask() {
     CompletableFuture<Map<TopicPartition, Long>> ends = next;
     next = null;
@@ -89,14 +89,14 @@ final class TablesFirst {
     }
   }
 
-  /** Lasts until each table has been read up to its end, and what was read has been passed on. */
+  /** Lasts until each table has been read to its end and passed on. */
   static final class Wait {
-    /** A table that far behind is no reason to stand still. */
+    /** A table that far behind is not waited for. */
     private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
 
-    /** How often it is looked, while Kafka is asked, whether it is still to be waited. */
+    /** The interval at which a wait for Kafka checks whether it is still needed. */
     private static final long ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final long begin = System.nanoTime();
@@ -109,7 +109,7 @@ final class TablesFirst {
       this.ends = ends;
     }
 
-    /** Waits until then, or while it is to be waited; whether it is over. */
+    /** Waits until it is over, or no longer needed; whether it is over. */
     boolean isOver(long deadline, BooleanSupplier waits) throws InterruptedException {
       while (!isOver()) {
         long left = deadline - System.nanoTime();
@@ -129,7 +129,7 @@ final class TablesFirst {
       try {
         ends.get(Math.min(most, ASK_NANOS), TimeUnit.NANOSECONDS);
       } catch (TimeoutException notYet) {
-        // It is looked again.
+        // The loop checks again.
       } catch (ExecutionException never) {
         throw new IllegalStateException(never);
       }

@@ -8,10 +8,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * The newest records of one partition, read from Kafka once for all that read it in this JVM.
+ * The newest records of one partition, read from Kafka once for all of its readers in this JVM.
  *
- * <p>A reader that is too far behind for what is held reads by itself until it has come near. What
- * is fetched never runs further ahead of the foremost reader than half of what can be held.
+ * <p>A reader that is too far behind reads by itself until it is near. Fetching never runs further
+ * ahead of the foremost reader than half of the capacity.
  */
 final class Tail {
   private static final int MOST_RECORDS = 4096;
@@ -19,10 +19,10 @@ final class Tail {
 
   final TopicPartition partition;
 
-  /** Kafka's id of the topic; null: not known. */
+  /** Kafka's id of the topic; null: unknown. */
   private final String topicId;
 
-  /** Records by their number modulo its length: those from {@code first} to before {@code end}. */
+  /** A ring of records, from number {@code first} to before {@code end}. */
   @SuppressWarnings({"unchecked", "rawtypes"})
   private final ConsumerRecord<byte[], byte[]>[] ring = new ConsumerRecord[MOST_RECORDS];
 
@@ -40,10 +40,10 @@ final class Tail {
 
   private long position;
 
-  /** Kafka has been read up to here: what lies between is no record, as a transaction's end. */
+  /** Kafka has been read up to here; transaction markers lie between. */
   private long looked;
 
-  /** Where fetching is to go on; negative: where it is. */
+  /** The offset to seek to; negative: none. */
   private long seek;
 
   private int readers;
@@ -67,27 +67,24 @@ final class Tail {
     looked = 0;
   }
 
-  /**
-   * Whether its records are of this topic, and not of one that had the same name before or has it
-   * now.
-   */
+  /** Whether its records are of this topic, and not of another one with the same name. */
   boolean isOf(String id) {
     return Objects.equals(topicId, id);
   }
 
-  // -- for what fetches ---------------------------------------------------------------------------
+  // -- for the fetching thread --------------------------------------------------------------------
 
-  /** Where fetching is to begin, asked once a change; negative: where it is. */
+  /** The offset to seek to, returned once per change; negative: none. */
   synchronized long takeSeek() {
     long wanted = seek;
     seek = -1;
     return wanted;
   }
 
-  /** Records that follow those there are. */
+  /** Appends records. */
   synchronized void add(List<ConsumerRecord<byte[], byte[]>> found) {
     if (seek >= 0 || found.isEmpty()) {
-      return; // If any, they are of where it was.
+      return; // Any others were fetched before the seek.
     }
     for (ConsumerRecord<byte[], byte[]> row : found) {
       long size = size(row);
@@ -102,7 +99,7 @@ final class Tail {
     notifyAll();
   }
 
-  /** Kafka has been read up to this offset, asked for after what was found was added. */
+  /** Kafka has been read up to this offset, as of after the found records were added. */
   synchronized void look(long offset) {
     if (seek < 0) {
       looked = offset;
@@ -121,28 +118,28 @@ final class Tail {
     first++;
   }
 
-  /** Whether enough is held that nobody has read. */
+  /** Whether enough unread records are held. */
   synchronized boolean isFull() {
     return end - foremost > MOST_RECORDS / 2 || unreadBytes > MOST_BYTES / 2;
   }
 
-  /** Nothing will come any more: all readers go on by themselves. */
+  /** No record follows: all readers continue by themselves. */
   synchronized void breakOff() {
     broken = true;
     notifyAll();
   }
 
-  /** Has all who wait for a record ask anew whether they are to. */
+  /** Makes all waiting readers check whether to continue. */
   synchronized void rouse() {
     notifyAll();
   }
 
-  /** Whether nobody has read for so long. */
+  /** Whether it has had no reader for that long. */
   synchronized boolean isLeft(long nanos) {
     return readers == 0 && System.nanoTime() - leftNanos > nanos;
   }
 
-  // -- for those who read -------------------------------------------------------------------------
+  // -- for the readers ----------------------------------------------------------------------------
 
   synchronized int readers() {
     return readers;
@@ -159,7 +156,7 @@ final class Tail {
 
   /**
    * The number from which to {@link #take} the records of this offset and after; negative if they
-   * are not held. Where nobody else reads, what is held begins there from now on.
+   * are not held. Without another reader, the tail moves there.
    */
   synchronized long find(long offset) {
     if (broken) {
@@ -184,15 +181,15 @@ final class Tail {
     return low;
   }
 
-  /** Whether a reader that is at this offset finds here all that follows. */
+  /** Whether a reader at this offset finds all following records here. */
   synchronized boolean holds(long offset) {
     return !broken && from <= offset && offset <= position;
   }
 
   /**
-   * The record of a number, waited for until then, or while it is to be waited for.
+   * The record of a number; waits until it arrives, until then, or while waiting is wanted.
    *
-   * @return null if it has not come in time, or will not come: {@link #has} tells
+   * @return null if it has not arrived in time, or will not arrive: see {@link #has}
    */
   synchronized ConsumerRecord<byte[], byte[]> take(
       long number, long deadline, BooleanSupplier waits) throws InterruptedException {
@@ -218,13 +215,14 @@ final class Tail {
     return end;
   }
 
-  /** Whether a reader whose next is this number has all records of before the offset. */
+  /** Whether a reader at this number has all records of before the offset. */
   synchronized boolean isReadTo(long number, long offset) {
     return number == end && looked >= offset;
   }
 
   /**
-   * Two offsets: that after the last record held, and the one up to which Kafka has no record more.
+   * Two offsets: the one after the last record held, and the one up to which Kafka has no further
+   * record.
    */
   synchronized long[] gap() {
     return new long[] {position, Math.max(position, looked)};

@@ -17,11 +17,11 @@ import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
 
 /**
- * Reads a partition in real time out of what is fetched for all readers; while that does not hold
- * what comes next, as Spark's own reader does.
+ * Reads a partition in real time from the shared {@link Tail}; while that lacks the next record,
+ * with Spark's own reader.
  */
 final class TailReader implements SupportsRealTimeRead<InternalRow> {
-  /** In place of a table's number, where a stream is read. */
+  /** The table's number if a stream is read. */
   static final int STREAM = -1;
 
   private final PartitionReaderFactory kafka;
@@ -32,25 +32,25 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   private long next;
   private InternalRow row;
 
-  /** Which record of the tail is the next; negative: none. */
+  /** The next record's number in the tail; negative: none. */
   private long number = -1;
 
-  /** Spark's, while it is needed. */
+  /** Spark's reader, while it is needed. */
   private SupportsRealTimeRead<InternalRow> own;
 
-  /** Those of the query; null on a cluster. */
+  /** The inputs of the query; null on a cluster. */
   private final QueryInputs inputs;
 
-  /** Of a table that streams wait for; null of another. */
+  /** The position in a table that streams wait for; null for other inputs. */
   private final TableProgress progress;
 
-  /** Those that a stream waits for; null if there is none. */
+  /** The tables that a stream waits for; null if there are none. */
   private final TablesFirst tables;
 
-  /** The records before this number have been waited for; at first, not even what lies before. */
+  /** The records before this number have been waited for; at first, none. */
   private long waited = -1;
 
-  /** What the next record waits for, while it does, and up to which number it is waited for. */
+  /** The point that the next record waits for, and the number up to which it covers records. */
   private TablesFirst.Wait wait;
 
   private long waits;
@@ -77,7 +77,7 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     }
   }
 
-  /** Makes the readers of a query's real-time batch; `settings` are of Kafka's consumer. */
+  /** Creates the readers of a query's real-time batch; `settings` are of Kafka's consumer. */
   record Factory(
       PartitionReaderFactory kafka, Map<String, Object> settings, String query, int table)
       implements PartitionReaderFactory {
@@ -89,9 +89,9 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     }
   }
 
-  /** What a task reads in real time, and the id of the topic that its offsets are of. */
+  /** A task's partition, and the id of the topic that its offsets refer to. */
   record Partition(KafkaBatchInputPartition input, String topicId) implements InputPartition {
-    /** Spark's, or one of ours in its place if it begins at an offset that is known. */
+    /** Spark's partition, or ours if its start offset is known. */
     static InputPartition of(InputPartition partition, String topicId) {
       return partition instanceof KafkaBatchInputPartition input
               && input.offsetRange().fromOffset() >= 0
@@ -129,7 +129,7 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
       return RecordStatus.newStatusWithoutArrivalTime(false);
     }
     if (progress != null) {
-      progress.hasPassedOn(next, number); // Else the next one would not be asked for.
+      progress.hasPassedOn(next, number); // Otherwise the next one would not be requested.
     }
     while (number >= 0) {
       ConsumerRecord<byte[], byte[]> found = take(deadline);
@@ -152,8 +152,8 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   }
 
   /**
-   * Whether what is next may come: of a stream, after what had come of the tables with it. Read by
-   * Spark's own reader it is behind them anyway, but for the first record of a batch.
+   * Whether the next record may be passed on: a stream's after the tables' rows that arrived before
+   * it. Spark's own reader is behind them anyway, except for the first record of a batch.
    */
   private boolean mayCome(long deadline) throws IOException {
     if (tables == null || number < waited) {

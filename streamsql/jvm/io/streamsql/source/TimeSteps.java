@@ -12,25 +12,25 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Where the micro-batches end of a query that catches up with several topics: they go through the
- * time of all topics together.
+ * The ends of the micro-batches in which a query catches up with several topics: all topics advance
+ * together in time.
  *
- * <p>Within a batch rows are taken by their event times. A batch that had as many records of each
- * topic would have all of a small one, say, before half of a large one, whose other half would then
- * be late. So each step ends at a time, in all partitions: at the earliest one that its share of
- * the records of a batch reaches in any of them. It is found by bisection, as time grows in a log;
- * what comes out of order is late by as much as it would have been, and at most by a step.
+ * <p>Within a batch rows are ordered by event time. Batches with an equal number of records per
+ * topic would read all of a small topic before half of a large one, whose other half would then be
+ * late. So each step ends at one time in all partitions: at the earliest one that a partition's
+ * share of the batch's records reaches. It is found by bisection, as time grows in a log; records
+ * out of order are as late as they would have been, and at most by a step.
  */
 public final class TimeSteps implements AutoCloseable {
-  /** A part of a batch is a partition's even if there is little in it. */
+  /** The minimum share of a partition. */
   private static final int LEAST_SHARE = 10;
 
-  /** So few are looked at one by one. */
+  /** Ranges of this size are scanned. */
   private static final long NEAR = 48;
 
-  /** What knows the event times of the records of a log. */
+  /** Knows the event times of the records of a log. */
   interface Times extends AutoCloseable {
-    /** The first records from an offset on; some at least where there are any before the end. */
+    /** The first records from an offset on; at least one if there is one before the end. */
     List<RecordTimes.Timed> from(TopicPartition partition, long offset, long end);
 
     @Override
@@ -52,11 +52,11 @@ public final class TimeSteps implements AutoCloseable {
   }
 
   /**
-   * Those of a query. They hold a consumer of Kafka's until the last one, or until they are closed.
+   * The steps of a query. They hold a Kafka consumer until the last step, or until they are closed.
    *
    * @param settings of that
    * @param clocks see {@link RecordTimes}
-   * @param starts where the first batch begins, as JSON of Spark's, with all partitions
+   * @param starts of the first batch, as Spark's JSON, with all partitions
    * @param most records of a batch
    */
   public static TimeSteps of(
@@ -68,7 +68,7 @@ public final class TimeSteps implements AutoCloseable {
     return new TimeSteps(new RecordTimes(settings, clocks), parsed(starts), parsed(ends), most);
   }
 
-  /** Where the next batch ends, as JSON of Spark's; after the last one, where that has. */
+  /** The end of the next batch, as Spark's JSON; after the last one, the same end. */
   JsonNode next() {
     at = after(at);
     if (left(at) == 0) {
@@ -108,17 +108,17 @@ public final class TimeSteps implements AutoCloseable {
       long begin = at.get(each.getKey());
       found.put(each.getKey(), firstLater(each.getKey(), begin, each.getValue(), time));
     }
-    // Where times say nothing, as in a log that is out of order throughout, all go on.
+    // If times do not help, as in a log that is out of order throughout, all advance.
     return found.equals(at) ? reach : found;
   }
 
-  /** Of the first record from there on; the end of all time where there is none. */
+  /** The time of the first record from there on; the maximum if there is none. */
   private long timeAt(TopicPartition partition, long offset) {
     List<RecordTimes.Timed> found = times.from(partition, offset, ends.get(partition));
     return found.isEmpty() ? Long.MAX_VALUE : found.get(0).time();
   }
 
-  /** The offset of the first record between two that is later; the second one if there is none. */
+  /** The offset of the first record in the range with a later time; its end if there is none. */
   private long firstLater(TopicPartition partition, long begin, long end, long time) {
     long low = begin;
     long high = end;

@@ -29,15 +29,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where the topics of one Kafka cluster end. One thread asks for all queries that sleep, and only
- * while one does.
+ * Watches the topics' ends of one Kafka cluster: one thread for all sleeping queries, only while a
+ * query sleeps.
  */
 final class TopicEnds implements Ends, TopicLog.Logs {
   private static final Logger LOG = LoggerFactory.getLogger(TopicEnds.class);
   private static final long LOOK_MILLIS = 100;
   private static final long TROUBLE_MILLIS = 1_000;
 
-  /** How long partitions that were added may stay unseen. */
+  /** How long added partitions may stay unnoticed. */
   private static final long PARTITIONS_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private static final ListOffsetsOptions PATIENCE = new ListOffsetsOptions().timeoutMs(2_000);
@@ -63,12 +63,12 @@ final class TopicEnds implements Ends, TopicLog.Logs {
             .timeoutMs(2_000);
   }
 
-  /** That of the cluster of these settings. */
+  /** The ends of the cluster of these settings. */
   static TopicEnds of(Map<String, Object> settings) {
     return CLUSTERS.computeIfAbsent(settings, TopicEnds::new);
   }
 
-  /** The settings of Kafka's clients that a source's options hold. */
+  /** The settings of Kafka's clients in a source's options. */
   static Map<String, Object> settings(CaseInsensitiveStringMap options) {
     Map<String, Object> settings = new HashMap<>();
     options
@@ -122,7 +122,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
       first.put(place, OffsetSpec.earliest());
       next.put(place, OffsetSpec.latest());
     }
-    // All three are on their way at the same time.
+    // All three requests run at the same time.
     KafkaFuture<TopicDescription> asked =
         admin.describeTopics(Set.of(topic)).topicNameValues().get(topic);
     ListOffsetsResult begins = admin.listOffsets(first);
@@ -172,7 +172,9 @@ final class TopicEnds implements Ends, TopicLog.Logs {
     }
   }
 
-  /** Wakes all sleepers: each looks for itself, and starts the next watcher if there is no news. */
+  /**
+   * Wakes all sleepers: each checks its own topics, and starts the next watcher if nothing changed.
+   */
   private synchronized void ended() {
     if (watcher == Thread.currentThread()) {
       watcher = null;
@@ -197,13 +199,13 @@ final class TopicEnds implements Ends, TopicLog.Logs {
         wake(ends(partitions));
         Thread.sleep(LOOK_MILLIS);
       } catch (TimeoutException changed) {
-        // A partition that is gone is asked for again and again: what there is has to be asked.
+        // A deleted partition is requested again and again: the existing ones have to be listed.
         partitions = Map.of();
       } catch (KafkaException unreachable) {
-        // Who sleeps has nothing to read until the cluster is back.
+        // A sleeper has nothing to read until the cluster is back.
         pause();
       } catch (RuntimeException unexpected) {
-        LOG.warn("The ends of topics cannot be told, and are asked for again", unexpected);
+        LOG.warn("Cannot read the ends of topics; retrying", unexpected);
         pause();
       } catch (InterruptedException stopped) {
         return;
@@ -222,7 +224,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
 
   private synchronized void wake(Map<String, Map<Integer, Long>> ends) {
     for (Sleeper sleeper : sleepers) {
-      // A topic that only a later sleeper waits for was not looked at yet.
+      // A topic that only a later sleeper waits for was not checked yet.
       boolean same =
           sleeper.known.entrySet().stream()
               .allMatch(e -> e.getValue().equals(ends.getOrDefault(e.getKey(), e.getValue())));
@@ -269,7 +271,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
     return found;
   }
 
-  /** The answer; null for a topic that is not there; KafkaException for all other failures. */
+  /** The answer; null for a missing topic; KafkaException for all other failures. */
   private static <T> T orNull(KafkaFuture<T> answer) throws InterruptedException {
     try {
       return answer.get();

@@ -13,13 +13,12 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 
 /**
- * Which topic, of all that had its name, the offsets in a checkpoint are of: offsets of one that
- * was deleted mean nothing in the one that was made after it.
+ * The identity of the topic that a checkpoint's offsets refer to: they mean nothing in a later
+ * topic of the same name.
  *
- * <p>It is kept in a file beside the source's first offsets. Where a query goes on in the new
- * topic, the file also holds the offsets at which the batch began that was the first to do so:
- * should that batch be run again, they are still those of the old topic. Any others are of the new
- * one.
+ * <p>It is kept in a file beside the source's first offsets. If a query continues in the new topic,
+ * the file also holds the offsets at which its first batch there began: if that batch is repeated,
+ * these still belong to the old topic. All others belong to the new one.
  */
 final class TopicIdentity {
   private static final String FILE = "topic.json";
@@ -36,7 +35,7 @@ final class TopicIdentity {
     this.topic = topic;
   }
 
-  /** What a source's folder in a checkpoint says. */
+  /** The content of a source's folder in a checkpoint. */
   static TopicIdentity in(String folder, Configuration settings, String topic) {
     Path path = new Path(folder, FILE);
     CheckpointFileManager files = CheckpointFileManager.create(path.getParent(), settings);
@@ -45,7 +44,7 @@ final class TopicIdentity {
       JsonNode content = Json.TREES.readTree(file);
       String name = content.path("topic").textValue();
       if (!topic.equals(name)) {
-        // Spark knows sources by their numbers only.
+        // Spark identifies sources by their numbers only.
         throw new IllegalStateException(
             "the offsets in "
                 + path.getParent()
@@ -70,17 +69,17 @@ final class TopicIdentity {
     return id;
   }
 
-  /** Whether it is not known yet: the checkpoint is new, or an earlier version wrote it. */
+  /** Whether it is unknown: the checkpoint is new, or an earlier version wrote it. */
   boolean isUnknown() {
     return id == null;
   }
 
-  /** Whether these offsets, with which a batch begins, are not of the topic that has this id. */
+  /** Whether these start offsets of a batch do not belong to the topic that has this id. */
   boolean isOther(String current, String offsets) {
     return id != null && (!id.equals(current) || offsets.equals(before));
   }
 
-  /** From now on a batch's offsets are of the topic of this id, but for these. */
+  /** From now on offsets belong to the topic of this id, except for these. */
   void goesOn(String current, String offsetsBefore) {
     if (current.equals(id) && Objects.equals(before, offsetsBefore)) {
       return;

@@ -4,16 +4,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What of a topic's partitions is there.
+ * The extent of a topic's partitions.
  *
- * @param id Kafka's: that of a topic that was deleted and made anew is another one
- * @param begins of each partition the first offset that can be read
- * @param ends of each partition the offset of the next record that will be written
+ * @param id Kafka's: a recreated topic has another one
+ * @param begins of each partition the first readable offset
+ * @param ends of each partition the offset of the next record
  */
 record TopicLog(String id, Map<Integer, Long> begins, Map<Integer, Long> ends) {
-  /** Where that is looked up. */
+  /** Reads the extent of topics. */
   interface Logs {
-    /** Of these partitions, those that are there; null: there is no such topic. */
+    /** The existing ones of these partitions; null: the topic does not exist. */
     TopicLog of(String topic, Set<Integer> partitions) throws InterruptedException;
   }
 }

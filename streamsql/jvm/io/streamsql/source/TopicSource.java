@@ -22,32 +22,32 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A source of Structured Streaming, by its class name: that of Spark for Kafka, with its options,
- * read through an {@link IdleStream}. The option {@value #QUERY} names the query that reads.
+ * A source of Structured Streaming, by its class name: Spark's Kafka source with its options, read
+ * through an {@link IdleStream}. The option {@value #QUERY} names the query that reads.
  */
 public final class TopicSource implements TableProvider {
   /**
-   * Which query reads: one that reads several topics sleeps until one of them gets a record.
-   * Without the option none sleeps.
+   * The reading query: one that reads several topics sleeps until one of them gets a record.
+   * Without the option it does not sleep.
    */
   public static final String QUERY = "streamsql.query";
 
   /**
-   * Whether the query, which reads one topic, may sleep before its first batch: time alone gives it
-   * nothing to write.
+   * Whether the query, which reads one topic, may sleep before its first batch: it has no results
+   * that depend on time alone.
    */
   public static final String AT_ONCE = "streamsql.sleeps.at.once";
 
-  /** The topic that lost records are noted in; without the option, they stop the query. */
+  /** The topic for reports of lost records; without the option, a loss stops the query. */
   public static final String LOSS_LOG = "streamsql.loss.log";
 
-  /** Whether rows of other topics are looked up in what is read: see {@link TablesFirst}. */
+  /** Whether rows of other topics are joined with what is read: see {@link TablesFirst}. */
   public static final String TABLE = "streamsql.table";
 
-  /** Whether the query, in micro-batches, rests between two of them: see {@link BatchPace}. */
+  /** Whether the query pauses between micro-batches: see {@link BatchPace}. */
   public static final String RESTS = "streamsql.rests";
 
-  /** Whether time alone may give the query results to write: see {@link OwedBatch}. */
+  /** Whether the query may have results that depend on time alone: see {@link OwedBatch}. */
   public static final String TIME_DECIDES = "streamsql.time.decides";
 
   private final TableProvider kafka = new KafkaSourceProvider();
@@ -70,7 +70,7 @@ public final class TopicSource implements TableProvider {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // Spark asks a table that says no columns for its schema.
+    @SuppressWarnings("deprecation") // Spark asks a table without columns for its schema.
     public StructType schema() {
       return kafka.schema();
     }

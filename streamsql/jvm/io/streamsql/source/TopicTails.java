@@ -22,26 +22,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the real-time readers of this JVM read from one Kafka cluster: one consumer, with a thread
- * of its own, fetches each partition once, however many queries read it.
+ * The shared real-time consumer of one Kafka cluster: it fetches each partition once, in a thread
+ * of its own, however many queries read it.
  *
- * <p>A reader of its own for each query and partition asks the broker three times for what may be
- * one record; with a hundred queries that is most of what a machine does.
+ * <p>A reader per query and partition asks the broker three times for what may be one record; with
+ * a hundred queries that is most of a machine's work.
  */
 public final class TopicTails {
   private static final Logger LOG = LoggerFactory.getLogger(TopicTails.class);
   private static final Duration POLL = Duration.ofMillis(100);
 
-  /** What comes with one poll must fit into half a tail. */
+  /** The records of one poll must fit into half a tail. */
   private static final int MOST_POLLED = 1_000;
 
-  /** A partition that is read from now on waits for the fetch of the others that is under way. */
+  /** A new partition waits for the running fetch of the others. */
   private static final int MOST_WAITED_MILLIS = 50;
 
   /** Longer than readers are away between two batches. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  /** An answer without records that comes sooner is no answer: of a topic that was deleted, say. */
+  /** An earlier answer without records is not one: the topic was deleted, for example. */
   private static final long LEAST_POLL_MILLIS = 5;
 
   private static final long SHORTEST_PAUSE_MILLIS = 2;
@@ -53,10 +53,10 @@ public final class TopicTails {
   private final Map<String, Object> settings;
   private final Map<TopicPartition, Tail> tails = new HashMap<>();
 
-  /** Those whose topic was made anew: what is fetched of the one before must not be taken. */
+  /** Partitions of recreated topics: records fetched before must not be taken. */
   private final Set<TopicPartition> madeAnew = new HashSet<>();
 
-  /** Of the thread that fetches; null while none does. */
+  /** The fetching thread; null if none runs. */
   private Consumer<byte[], byte[]> consumer;
 
   TopicTails(
@@ -66,19 +66,19 @@ public final class TopicTails {
     this.consumers = consumers;
   }
 
-  /** Those of the cluster of these settings of Kafka's consumer. */
+  /** The tails of the cluster of these settings of Kafka's consumer. */
   static TopicTails of(Map<String, Object> settings) {
     return CLUSTERS.computeIfAbsent(settings, s -> new TopicTails(s, TopicTails::connect));
   }
 
-  /** Has all who wait for a record ask anew whether they are to. */
+  /** Makes all waiting readers check whether to continue. */
   static void rouse() {
     CLUSTERS.values().forEach(TopicTails::rouseReaders);
   }
 
   /**
-   * For {@code Pulse}: a line for each partition that ends with something that is no record, as a
-   * transaction's end: from which offset to which there is none.
+   * For {@code Pulse}: a line for each partition that ends with offsets without records, such as a
+   * transaction's end: the range of these offsets.
    */
   public static void addGapsTo(StringBuilder lines) {
     CLUSTERS.values().forEach(cluster -> cluster.addGaps(lines));
@@ -114,7 +114,7 @@ public final class TopicTails {
   /**
    * The tail of a partition for a reader that begins at the offset, until it leaves.
    *
-   * @param topicId Kafka's, since offsets of a topic that was deleted mean nothing in the next one
+   * @param topicId Kafka's, since offsets of a deleted topic mean nothing in the next one
    */
   synchronized Tail enter(TopicPartition partition, String topicId, long offset) {
     Tail tail = tails.get(partition);
@@ -152,7 +152,7 @@ public final class TopicTails {
           TimeUnit.MILLISECONDS.sleep(
               records.isEmpty() ? Math.max(0, LEAST_POLL_MILLIS - passed) : pause(readers()));
         } catch (WakeupException changed) {
-          LOG.trace("what is read has changed", changed);
+          LOG.trace("the topics to read have changed", changed);
         } catch (InterruptedException never) {
           throw new IllegalStateException(never);
         } catch (OffsetOutOfRangeException gone) {
@@ -160,7 +160,7 @@ public final class TopicTails {
         }
       }
     } catch (RuntimeException | LinkageError | AssertionError failed) {
-      LOG.warn("topics are no longer read for all queries together", failed);
+      LOG.warn("shared reading of topics has failed; each query reads by itself", failed);
       Set<TopicPartition> all;
       synchronized (this) {
         all = new HashSet<>(tails.keySet());
@@ -170,22 +170,19 @@ public final class TopicTails {
     }
   }
 
-  /**
-   * Where it is in a partition; 0 if that is not known, as when its leader has changed just now.
-   */
+  /** The position in a partition; 0 if unknown, as just after a change of its leader. */
   private static long position(Consumer<byte[], byte[]> from, Tail tail) {
     try {
       return from.position(tail.partition, Duration.ZERO);
     } catch (TimeoutException changed) {
-      LOG.trace("where it is in a partition is not known", changed);
+      LOG.trace("unknown position in a partition", changed);
       return 0;
     }
   }
 
   /**
-   * How long records are gathered after a fetch that had some, in ms: to wake a reader costs more
-   * than to give it a record, and all that comes after it as well, if they come alone. A record
-   * after a quiet time is not held up.
+   * How long records are gathered after a fetch that had some, in ms: waking a reader, and all that
+   * follows it, costs more than passing on a record. A record after a quiet time is not delayed.
    */
   static long pause(int readers) {
     return readers < MANY_READERS
@@ -197,7 +194,7 @@ public final class TopicTails {
     return tails.values().stream().mapToInt(Tail::readers).sum();
   }
 
-  /** Has the consumer read what is to be read; nothing: it has no task any more. */
+  /** Assigns the requested partitions; without any, the thread ends. */
   private synchronized Set<Tail> assign(Consumer<byte[], byte[]> from) {
     tails.values().removeIf(tail -> tail.isLeft(LINGER_NANOS));
     if (tails.isEmpty()) {

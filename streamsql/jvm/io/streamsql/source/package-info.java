@@ -1,2 +1,2 @@
-/** Spark's Kafka source, which costs nothing while a query's topics get no records. */
+/** Spark's Kafka source, without cost while a query's topics get no records. */
 package io.streamsql.source;

@@ -8,15 +8,15 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** An operator of ours in Spark's plans, with the columns and partitions of one of Spark's. */
+/** A node in Spark's plans with the columns and partitions of one of Spark's nodes. */
 abstract class DerivedNode extends SparkPlan {
   private static final long serialVersionUID = 1L;
   private final SparkPlan base;
   private final Object[] parameters;
 
   /**
-   * @param base the node whose columns and partitions this one has; unless {@link #children} says
-   *     otherwise, its child
+   * @param base the node whose columns and partitions this one has; its child, unless {@link
+   *     #children} is overridden
    * @param parameters those of the constructor that follow the base: Spark compares nodes by both
    */
   DerivedNode(SparkPlan base, Object... parameters) {

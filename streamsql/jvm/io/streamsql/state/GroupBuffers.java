@@ -12,9 +12,9 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction2;
 
 /**
- * What Spark's own aggregation does with the buffers of a group, which for aggregates that keep
- * objects hold these: makes an empty one, merges a row of a key and buffers into it, and makes a
- * row of it, of results or, where the operator makes none, of the key and the buffers as bytes.
+ * Spark's operations on the aggregate buffers of a group, which may hold objects: creates an empty
+ * buffer, merges a row of key and buffers into it, and makes a row of it: of results or, if the
+ * operator has none, of the key and the buffers as bytes.
  */
 final class GroupBuffers {
   private final ProjectAggregationBufferProcessor spark;
@@ -45,7 +45,7 @@ final class GroupBuffers {
     spark.processRow().apply(buffer, row);
   }
 
-  /** A row that is overwritten by the next one; a buffer of which it has the bytes is of no use. */
+  /** A row that is overwritten by the next one; a serialized buffer must not be used afterwards. */
   UnsafeRow output(UnsafeRow key, InternalRow buffer) {
     return spark.generateOutput().apply(key, buffer);
   }

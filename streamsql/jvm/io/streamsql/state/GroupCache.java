@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.state.StateStore;
 
 /**
  * The groups that a task has changed in its batch, as buffers with objects: a write-back cache of
- * its state store. Those not used for longest are stored when all are together too large.
+ * its state store. The least recently used ones are stored when the cache is too large.
  */
 final class GroupCache {
   private final StreamingAggregationStateManager manager;
@@ -24,8 +24,8 @@ final class GroupCache {
   /**
    * @param states makes rows of the store
    * @param results makes rows of results, of the same buffers
-   * @param most bytes that groups have together while there are several of them: as the store has
-   *     them, as objects they may have some times that
+   * @param most the maximum size in bytes while there are several groups, as serialized in the
+   *     store; objects may take some times that
    */
   GroupCache(
       StreamingAggregationStateManager manager,
@@ -40,7 +40,7 @@ final class GroupCache {
     this.most = most;
   }
 
-  /** Merges a row of a key and buffers into its group; gives the group's results. */
+  /** Merges a row of key and buffers into its group; returns the group's results. */
   UnsafeRow update(InternalRow row) {
     UnsafeRow key = states.key(row);
     Group group = groups.get(key);
@@ -75,7 +75,7 @@ final class GroupCache {
     }
   }
 
-  /** Has the store hold all groups, and holds none itself. */
+  /** Writes all groups to the store and clears the cache. */
   void store() {
     groups.values().forEach(this::store);
     groups.clear();
@@ -87,12 +87,12 @@ final class GroupCache {
     stored++;
   }
 
-  /** How often a group was stored. */
+  /** The number of writes to the store. */
   long stored() {
     return stored;
   }
 
-  /** One group, and about how large it is. */
+  /** A group and its approximate size. */
   private static final class Group {
     private final UnsafeRow key;
     private final InternalRow buffer;

@@ -27,16 +27,16 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What Spark keeps of each group of a GROUP BY: a row of the key, and one of the buffers of all
- * aggregate functions. State is bytes that say nothing of themselves; this is read from the plan of
- * a batch, which alone knows which functions Spark has made of the aggregates, and in which order.
+ * The columns that Spark keeps of each group of a GROUP BY: a row of the key, and one of the
+ * buffers of all aggregate functions. Stored state is not self-describing; the layout is read from
+ * a batch's plan, which alone knows Spark's functions for the aggregates, and their order.
  */
 public final class GroupLayout implements Serializable {
   private static final long serialVersionUID = 1L;
   private final StructType key;
   private final StructType value;
 
-  /** Of each field of the value, what function it is a buffer of, and which of its buffers. */
+  /** Of each field of the value, its function, and which of the function's buffers it is. */
   private final List<String> buffers;
 
   GroupLayout(StructType key, StructType value, List<String> buffers) {
@@ -46,9 +46,9 @@ public final class GroupLayout implements Serializable {
   }
 
   /**
-   * That of a query whose last batch was planned in this JVM; it may have ended.
+   * The layout of a query whose last batch was planned in this JVM; it may have ended.
    *
-   * @throws IllegalArgumentException if its state is something else than that of one GROUP BY
+   * @throws IllegalArgumentException if its state is not that of one GROUP BY
    */
   public static GroupLayout of(StreamingQuery query) {
     SparkPlan plan =
@@ -65,7 +65,7 @@ public final class GroupLayout implements Serializable {
     if (operator instanceof StateStoreSaveExec save) {
       return of(aggregateBelow(save));
     }
-    throw new IllegalArgumentException("the query's state is of " + operator.nodeName());
+    throw new IllegalArgumentException("the query's state belongs to " + operator.nodeName());
   }
 
   private static void collect(SparkPlan plan, List<SparkPlan> found) {
@@ -106,7 +106,7 @@ public final class GroupLayout implements Serializable {
     return DataTypeUtils.fromAttributes(CollectionConverters.asScala(attributes).toSeq());
   }
 
-  /** The function with all that makes it what it is, but for where its buffers are. */
+  /** The function with all its properties except for the position of its buffers. */
   private static String text(AggregateExpression call) {
     AggregateFunction function = call.aggregateFunction();
     if (function instanceof ImperativeAggregate imperative) {
@@ -127,9 +127,9 @@ public final class GroupLayout implements Serializable {
   }
 
   /**
-   * Where the buffers of this layout are in another one.
+   * The positions of this layout's buffers in another one.
    *
-   * @throws IllegalArgumentException if one is not there, or cannot be told from others
+   * @throws IllegalArgumentException if a buffer is missing or ambiguous
    */
   int[] placesIn(GroupLayout other) {
     if (!DataTypeUtils.sameType(key, other.key)) {
@@ -141,23 +141,23 @@ public final class GroupLayout implements Serializable {
       String wanted = buffers.get(i);
       places[i] = same ? i : other.buffers.indexOf(wanted);
       if (places[i] < 0) {
-        throw new IllegalArgumentException("there is no state of " + wanted);
+        throw new IllegalArgumentException("the state lacks " + wanted);
       }
       boolean known = Collections.frequency(other.buffers, wanted) == 1;
       if (!same && !(known && Collections.frequency(buffers, wanted) == 1)) {
-        throw new IllegalArgumentException("there are several states of " + wanted);
+        throw new IllegalArgumentException("the state is ambiguous: it has several of " + wanted);
       }
       if (!value.fields()[i].dataType().equals(other.value.fields()[places[i]].dataType())) {
-        throw new IllegalArgumentException("the state of " + wanted + " is of another type");
+        throw new IllegalArgumentException("the state of " + wanted + " has another type");
       }
     }
     return places;
   }
 
   /**
-   * Says whether state of the one layout can become that of the other.
+   * Whether state of the one layout can be migrated to the other.
    *
-   * @return null, or why not
+   * @return null, or the reason
    */
   public String obstacleFrom(GroupLayout other) {
     try {

@@ -30,11 +30,11 @@ import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Fills the empty stores of a GROUP BY with the groups of others: of each group the buffers that
- * the new layout has, and in the partition in which Spark looks for it.
+ * Migrates the groups of a GROUP BY into empty stores: each with the buffers of the new layout, in
+ * the partition in which Spark looks for it.
  *
- * <p>A Spark job with a task for each partition. Groups move between tasks only where the number of
- * partitions is another one.
+ * <p>A Spark job with a task for each partition. Groups move between tasks only if the number of
+ * partitions changes.
  */
 public final class GroupRewrite implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -49,7 +49,7 @@ public final class GroupRewrite implements Serializable {
   }
 
   /**
-   * Has the one checkpoint hold what the other does, as its next version.
+   * Writes the groups of the one checkpoint as the next version of the other.
    *
    * @return the ids of what was committed, by partitions
    */
@@ -71,7 +71,7 @@ public final class GroupRewrite implements Serializable {
         .collect();
   }
 
-  /** A partition's groups with the numbers of the partitions that they are to be in. */
+  /** A partition's groups with the numbers of their new partitions. */
   private Iterator<Tuple2<Integer, byte[][]>> placed(int partition) {
     UnsafeProjection number = partitionNumber(to.layout().key(), to.partitions());
     Iterator<UnsafeRowPair> groups = read(partition);
@@ -112,7 +112,7 @@ public final class GroupRewrite implements Serializable {
     return List.of(written(TaskContext.getPartitionId(), rows)).iterator();
   }
 
-  /** A partition's groups, their values as they are to be; the same pair again and again. */
+  /** A partition's groups with their new values; the same pair is reused. */
   private Iterator<UnsafeRowPair> read(int partition) {
     StateStoreProvider provider = from.open(partition);
     ReadStateStore store = provider.getReadStore(from.version(), from.id(partition));
@@ -128,7 +128,7 @@ public final class GroupRewrite implements Serializable {
     return new Groups(groups, from, partition, selection(from.layout().value(), places));
   }
 
-  /** The rows that are read, each checked to be one of the layout that it is read by at first. */
+  /** Checks each row that is read against the layout. */
   private static final class Groups implements Iterator<UnsafeRowPair> {
     private final StateStoreIterator<UnsafeRowPair> found;
     private final UnsafeProjection selection;
@@ -171,7 +171,7 @@ public final class GroupRewrite implements Serializable {
   private String written(int partition, Iterator<UnsafeRowPair> groups) {
     StateStoreProvider provider = to.open(partition);
     try {
-      // All of it is one snapshot: a log of changes would be as long, and be read again.
+      // All of it is one snapshot: a changelog would be as long, and would be read again.
       StateStore store = provider.getStore(to.version(), to.id(partition), true, false);
       try {
         while (groups.hasNext()) {
@@ -206,7 +206,7 @@ public final class GroupRewrite implements Serializable {
     for (int place : IntStream.range(0, key.length()).toArray()) {
       all.add(reference(key, place));
     }
-    // As Spark finds the task of a row.
+    // As Spark assigns a row to a task.
     HashPartitioning hash =
         new HashPartitioning(CollectionConverters.asScala(all).toSeq(), partitions);
     return projection(List.of(hash.partitionIdExpression()));

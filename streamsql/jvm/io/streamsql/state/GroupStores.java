@@ -21,7 +21,7 @@ import org.apache.spark.util.SerializableConfiguration;
 import scala.Option;
 import scala.collection.immutable.Map$;
 
-/** The stores of the one GROUP BY of a checkpoint, a partition each, as a commit has left them. */
+/** The stores of a checkpoint's GROUP BY, one per partition, as a commit has left them. */
 public final class GroupStores implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final long OPERATOR = 0;
@@ -34,7 +34,7 @@ public final class GroupStores implements Serializable {
   private final UUID run = UUID.randomUUID();
 
   /**
-   * @param metadata of the batch in the offset log, whose settings its stores are written by
+   * @param metadata of the batch in the offset log, with the settings of its stores
    * @param version one more than the number of the batch
    * @param ids of what the batch has committed, by partitions
    */
@@ -65,7 +65,7 @@ public final class GroupStores implements Serializable {
     }
   }
 
-  /** What opens a partition's store; whoever asks for it closes it. */
+  /** Opens a partition's store; the caller closes it. */
   StateStoreProvider open(int partition) {
     StateStoreId store = StateStoreId.apply(folder, OPERATOR, partition, "default");
     return StateStoreProvider.createAndInit(
@@ -80,9 +80,7 @@ public final class GroupStores implements Serializable {
         Option.empty());
   }
 
-  /**
-   * @throws RuntimeException if a group that was read is none of this layout
-   */
+  /** @throws RuntimeException if a group does not have this layout */
   void check(UnsafeRowPair group, int partition) {
     StateStoreProvider.validateStateRowFormat(
         group.key(),

@@ -29,22 +29,22 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Spark's GROUP BY in Real-Time Mode, with the same state, for aggregates that keep objects: lists,
- * sets, different values.
+ * Spark's GROUP BY in real-time mode, with the same state, for aggregates that keep objects: lists,
+ * sets, distinct values.
  *
- * <p>Spark makes a group's objects of bytes and bytes of them at each of its records, for the state
- * and once more for the results. That takes as long as the group is large: of a count of 20,000
- * different values milliseconds. Here groups stay objects until the batch ends or memory is short
- * ({@link GroupCache}), and results are made of those.
+ * <p>For each record, Spark deserializes a group's objects and serializes them twice, for the state
+ * and for the results. The time grows with the group: milliseconds for a count of 20,000 distinct
+ * values. Here groups stay objects until the batch ends or memory is short ({@link GroupCache}),
+ * and give the results.
  *
- * <p>Spark's operators stay in the plan, where Spark looks for what state it has; they say what is
- * done with the rows, and are not executed.
+ * <p>Spark's operators stay in the plan, where Spark looks for the state; they define the
+ * processing of rows, and are not executed.
  */
 public final class HeldGroups extends DerivedNode {
   private static final long serialVersionUID = 1L;
   private static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
-  /** What a session calls the most bytes of groups that a task holds. */
+  /** The session's setting for the maximum bytes of groups that a task holds. */
   private static final String MOST = "streamsql.groups.held.bytes";
 
   private static final String DEFAULT_MOST = Integer.toString(32 << 20);
@@ -52,9 +52,9 @@ public final class HeldGroups extends DerivedNode {
   private final StatefulStreamlineAggregateExec groups;
 
   /**
-   * As Spark's trees want to copy it.
+   * Spark copies its trees by this constructor.
    *
-   * @param results what makes results of the groups; its child is what keeps them
+   * @param results makes results of the groups; its child keeps them
    */
   public HeldGroups(ProjectAggregationBufferExec results) {
     super(results);
@@ -62,7 +62,7 @@ public final class HeldGroups extends DerivedNode {
     this.groups = (StatefulStreamlineAggregateExec) results.child();
   }
 
-  /** In place of operators whose groups have objects, and of which each change makes a result. */
+  /** Replaces operators whose groups have objects and of which each change gives a result. */
   static SparkPlan inPlaceOf(ProjectAggregationBufferExec results) {
     boolean held =
         results.child() instanceof StatefulStreamlineAggregateExec groups
@@ -78,7 +78,7 @@ public final class HeldGroups extends DerivedNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    groups.metrics(); // Made here: tasks only add to them.
+    groups.metrics(); // Created here: tasks only add to them.
     long most = Long.parseLong(session().sessionState().conf().getConfString(MOST, DEFAULT_MOST));
     StructType key = widened(DataTypeUtils.fromAttributes(groups.keyExpressions()));
     return package$.MODULE$.StateStoreOps(groups.child().execute(), ROW)
@@ -166,7 +166,7 @@ public final class HeldGroups extends DerivedNode {
     return new HeldGroups((ProjectAggregationBufferExec) results.withNewChildInternal(child));
   }
 
-  /** For Spark, which sends it to executors. */
+  /** For Spark, which serializes it for executors. */
   private static final class InTask
       extends AbstractFunction2<StateStore, Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {

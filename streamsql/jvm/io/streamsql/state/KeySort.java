@@ -25,11 +25,11 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Sorts rows by a packed key as Spark does, bytes by bytes, but where they are.
+ * Sorts rows by a packed key in Spark's order, byte by byte, but without copies.
  *
- * <p>Spark makes a number of a key's first eight bytes to compare by. Those of a packed key say
- * which of its columns are null: nearly always none. So nearly each comparison would be of whole
- * keys, and of copies of both. Here the number is of the bytes behind those, too.
+ * <p>Spark compares by a prefix of a key's first eight bytes. Those of a packed key are its null
+ * bits, nearly always zero, so that nearly each comparison would compare copies of whole keys. Here
+ * the prefix includes the bytes behind them.
  */
 public final class KeySort extends DerivedNode {
   private static final long serialVersionUID = 1L;
@@ -37,9 +37,9 @@ public final class KeySort extends DerivedNode {
   private final int key;
 
   /**
-   * As Spark's trees want to copy it.
+   * Spark copies its trees by this constructor.
    *
-   * @param key which of the rows' columns is the key
+   * @param key the index of the key's column
    */
   public KeySort(SparkPlan child, int key) {
     super(child, key);
@@ -47,7 +47,7 @@ public final class KeySort extends DerivedNode {
     this.key = key;
   }
 
-  /** In place of a task's sort by one column of bytes; another sort is left as it is. */
+  /** Replaces a task's sort by one column of bytes; other sorts are left as they are. */
   static SparkPlan inPlaceOf(SortExec sort) {
     Expression by = sort.sortOrder().head().child();
     boolean ofOne = sort.sortOrder().size() == 1 && !sort.global();
@@ -90,7 +90,7 @@ public final class KeySort extends DerivedNode {
     }
 
     @Override
-    @SuppressWarnings("unchecked") // They come out of a shuffle.
+    @SuppressWarnings("unchecked") // They come from a shuffle.
     public Iterator<InternalRow> apply(Iterator<InternalRow> rows) {
       try {
         return UnsafeExternalRowSorter.createWithRecordComparator(
@@ -107,13 +107,13 @@ public final class KeySort extends DerivedNode {
     }
   }
 
-  /** Eight bytes at a place as a number that is compared, without a sign, as they are. */
+  /** Eight bytes as an unsigned big-endian number. */
   private static long word(Object base, long place) {
     long word = Platform.getLong(base, place);
     return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? Long.reverseBytes(word) : word;
   }
 
-  /** The same of so many bytes at the most, as if zeros followed. */
+  /** Up to that many bytes, as if zeros followed. */
   private static long word(Object base, long place, int length) {
     if (length >= Long.BYTES) {
       return word(base, place);
@@ -125,15 +125,13 @@ public final class KeySort extends DerivedNode {
     return word;
   }
 
-  /** What is compared first: where no column is null, seven bytes of the first column. */
+  /** The prefix: if no column is null, seven bytes of the first column. */
   private static final class Begin extends UnsafeExternalRowSorter.PrefixComputer {
     private static final long NULLS = 1L << 56;
     private final long key;
     private final Prefix begin = new Prefix();
 
-    /**
-     * @param key where a row says at what place the key is, and how long
-     */
+    /** @param key the row's word with the offset and the length of the key */
     Begin(long key) {
       this.key = key;
     }
@@ -153,7 +151,7 @@ public final class KeySort extends DerivedNode {
     }
   }
 
-  /** By all bytes, without a sign; of keys that begin alike the shorter one is the first. */
+  /** Compares all bytes, unsigned; a prefix comes before a longer key. */
   private static final class ByBytes extends RecordComparator {
     private final long key;
 

@@ -25,11 +25,10 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Drops the rows that Spark's windowed GROUP BY in Real-Time Mode would drop as late for earlier
+ * Drops the rows that Spark's windowed GROUP BY in real-time mode would drop as late for earlier
  * batches, and reports them as {@link io.streamsql.expressions.LateRows} does those of the batch.
  *
- * <p>Spark counts them, too, but reports the number when the batch ends, which is up to a minute
- * later.
+ * <p>Spark counts them, too, but reports the number when the batch ends, up to a minute later.
  */
 final class LateRows extends DerivedNode {
   private static final long serialVersionUID = 1L;
@@ -46,7 +45,7 @@ final class LateRows extends DerivedNode {
     this.task = task;
   }
 
-  /** The operator, with this before it where it drops late rows whose time is known. */
+  /** The operator, with this before it if it drops late rows whose time is known. */
   static SparkPlan before(StatefulStreamlineAggregateExec groups) {
     boolean drops = groups.watermarkExpressionForLateEvents().isDefined();
     if (!drops || groups.child() instanceof LateRows) {
@@ -61,7 +60,7 @@ final class LateRows extends DerivedNode {
         : groups; // Spark drops them, and counts them at the end of the batch.
   }
 
-  /** What the filter before the GROUP BY reports the late rows of a batch to. */
+  /** The object to which the filter before the GROUP BY reports late rows of a batch. */
   private static Optional<io.streamsql.expressions.LateRows> reportBelow(SparkPlan plan) {
     Stream<Object> own = list(plan.expressions()).stream().flatMap(LateRows::constants);
     return own.filter(io.streamsql.expressions.LateRows.class::isInstance)
@@ -81,8 +80,8 @@ final class LateRows extends DerivedNode {
   }
 
   /**
-   * The place of a row's time in what the operator reads: keys and the buffers of one row, of which
-   * one is the largest time. -1 where no result has it.
+   * The index of a row's time in the operator's input, which is keys and the buffers of one row, of
+   * which one is the largest time. -1 if no result has it.
    */
   private static int placeOfTime(StatefulStreamlineAggregateExec groups) {
     List<Attribute> columns = list(groups.child().output());
@@ -102,7 +101,7 @@ final class LateRows extends DerivedNode {
         .orElse(-1);
   }
 
-  /** The time of the stream (ms) when the batch began: Spark's watermark is behind it by grace. */
+  /** The stream time (ms) at the start of the batch: Spark's watermark is behind it by grace. */
   private static long streamTime(StatefulStreamlineAggregateExec groups) {
     long grace =
         list(groups.keyExpressions()).stream()
@@ -127,13 +126,13 @@ final class LateRows extends DerivedNode {
     return new LateRows(other, task);
   }
 
-  /** For Spark, which sends it to executors. */
+  /** For Spark, which serializes it for executors. */
   private static final class InTask
       extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    /** Of the same watermark; its predicate says which rows are late. */
+    /** Of the same watermark; its predicate decides which rows are late. */
     private final StatefulStreamlineAggregateExec groups;
 
     private final io.streamsql.expressions.LateRows report;
@@ -153,7 +152,7 @@ final class LateRows extends DerivedNode {
 
     @Override
     public Iterator<InternalRow> apply(Iterator<InternalRow> rows) {
-      // Compiled here: compiled before, it could not be sent.
+      // Compiled here: the compiled object is not serializable.
       BasePredicate late = groups.watermarkPredicateForDataForLateEvents().get();
       return new AbstractIterator<>() {
         private InternalRow next;

@@ -17,9 +17,9 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * An extension of Spark's, which has parts of ours at its state operators: a {@link KeySort} before
- * one that wants rows of the same key beside each other, {@link LateRows} before a windowed GROUP
- * BY in Real-Time Mode, and {@link HeldGroups} for one whose groups are large.
+ * An extension of Spark that adds nodes to its state operators: a {@link KeySort} before one that
+ * needs rows of a key together, {@link LateRows} before a windowed GROUP BY in real-time mode, and
+ * {@link HeldGroups} for one whose groups are large.
  */
 public final class StateOperators extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   private static final PartialFunction<SparkPlan, SparkPlan> KEY_SORTS =
@@ -66,9 +66,9 @@ public final class StateOperators extends AbstractFunction1<SparkSessionExtensio
   }
 
   /**
-   * Not about columns: of Spark's extensions the one that sees a plan with its sorts. Spark's check
-   * of what runs in Real-Time Mode knows no operator of ours and is switched off; it is made here,
-   * of the plan as Spark has it.
+   * Not about columns: this extension point is the one that sees a plan with its sorts. Spark's
+   * check for real-time mode rejects unknown operators and is switched off; it is done here, on
+   * Spark's own plan.
    */
   private static final class AfterSorts extends ColumnarRule {
     @Override

@@ -1,2 +1,2 @@
-/** State that is there, made into that of a query that keeps less of it, or in other parts. */
+/** Operators in Spark's plans that access state, and the migration of a GROUP BY's state. */
 package io.streamsql.state;

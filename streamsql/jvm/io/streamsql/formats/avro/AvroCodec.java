@@ -19,9 +19,9 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Avro behind the id of the schema that it was written with: a record with one field a column or,
- * unwrapped, the value of the only column. How types are read and written is in {@link AvroReader}
- * and {@link AvroWriter}.
+ * Avro after the id of its writer's schema: a record with one field per column or, unwrapped, the
+ * value of the only column. {@link AvroReader} and {@link AvroWriter} define how types are read and
+ * written.
  *
  * <p>Properties: those of {@link SchemaRegistry} for reading; {@code schema}, {@code
  * schema.references} and {@code schema.id} for writing.
@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructType;
 public final class AvroCodec implements Codec {
   private static final long serialVersionUID = 1L;
 
-  // A length in a broken record must not take all memory; Avro reads these once, when it is loaded.
+  // Bounds the length that a broken record may request; Avro reads these once, when it is loaded.
   static {
     limit("bytes.maxLength", 256 << 20);
     limit("string.maxLength", 256 << 20);
@@ -57,7 +57,7 @@ public final class AvroCodec implements Codec {
     String id = properties.get("schema.id");
     this.frame = id == null ? null : Framing.frame(Integer.parseInt(id));
     if (writerSchema != null) {
-      writer = newWriter(); // says now, not with the first record, what does not fit
+      writer = newWriter(); // fails now, not with the first record, if the columns do not fit
     }
   }
 
@@ -86,7 +86,7 @@ public final class AvroCodec implements Codec {
       if (!in.isEnd()) {
         throw new RecordException("invalid Avro: bytes after the end of the value");
       }
-    } catch (IOException | RuntimeException e) { // of any kind: Avro does not promise which
+    } catch (IOException | RuntimeException e) { // Avro does not specify which
       throw new RecordException("invalid Avro: " + e.getMessage());
     }
     if (value == null) {

@@ -39,9 +39,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads one value, written with a known schema, as a SQL type: integers widen, everything simple
- * becomes STRING; fields are found by name, else by name without regard to case; what the SQL type
- * lacks is skipped. A schema that does not fit makes each of its records unreadable.
+ * Reads one value, written with a known schema, as a SQL type. Integers widen, simple types become
+ * STRING; fields are found by name, else by name without regard to case; fields that the SQL type
+ * lacks are skipped. A schema that does not fit makes each of its records unreadable.
  */
 interface AvroReader {
   Object read(BinaryDecoder in) throws IOException, RecordException;
@@ -87,7 +87,7 @@ interface AvroReader {
     return logical == null ? name : name + " (" + logical.getName() + ")";
   }
 
-  /** Null or another type; of several others each is a field of a STRUCT. */
+  /** Null or another type; several other types become a STRUCT with a field each. */
   private static AvroReader union(Schema schema, DataType type, String declared) {
     List<Schema> branches = schema.getTypes();
     long real = branches.stream().filter(b -> b.getType() != Schema.Type.NULL).count();
@@ -210,7 +210,7 @@ interface AvroReader {
     return found;
   }
 
-  /** The reader of a value that is no container; null if the type is not to be had from it. */
+  /** The reader of a value that is not a container; null if it cannot become the type. */
   private static AvroReader simple(Schema schema, DataType type, boolean isTime) {
     Schema.Type written = schema.getType();
     boolean isInt = written == Schema.Type.INT;
@@ -246,7 +246,7 @@ interface AvroReader {
     return null;
   }
 
-  /** What a time's number counts, by Avro's logical type or the name that Debezium gives it. */
+  /** The unit of a time, by Avro's logical type or Debezium's type name. */
   private static Precision precision(Schema schema) {
     LogicalType logical = schema.getLogicalType();
     if (logical != null) {

@@ -37,8 +37,8 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Writes one SQL value by a schema: the one made of the columns, or any other that can hold them,
- * whose further fields have defaults or are null.
+ * Writes one SQL value by a schema: the one derived from the columns, or another that can hold
+ * them, whose further fields have defaults or allow null.
  */
 interface AvroWriter {
   void write(SpecializedGetters from, int i, BinaryEncoder out) throws IOException;
@@ -58,7 +58,7 @@ interface AvroWriter {
     return schema.isNullable() ? writer : notNull(writer, column.name());
   }
 
-  /** The schema itself, or the one of its branches, that is of the type. */
+  /** The schema, or its branch, of the type. */
   static Schema only(Schema schema, Schema.Type type) {
     List<Schema> candidates =
         schema.getType() == Schema.Type.UNION ? schema.getTypes() : List.of(schema);
@@ -179,7 +179,7 @@ interface AvroWriter {
 
   private static void text(UTF8String text, BinaryEncoder out) throws IOException {
     byte[] bytes = text.getBytes();
-    out.writeBytes(bytes, 0, bytes.length); // as strings are: a length and UTF-8
+    out.writeBytes(bytes, 0, bytes.length); // the encoding of strings: a length and UTF-8
   }
 
   private static void bytes(Schema schema, byte[] bytes, BinaryEncoder out) throws IOException {
@@ -297,7 +297,7 @@ interface AvroWriter {
       }
     }
 
-    /** Null becomes the field's default, where its type does not allow null. */
+    /** Null becomes the field's default if its type does not allow null. */
     private static AvroWriter orDefault(AvroWriter writer, byte[] constant) {
       return (from, i, out) -> {
         if (from.isNullAt(i)) {
@@ -308,7 +308,7 @@ interface AvroWriter {
       };
     }
 
-    /** What is written for a field that the query has no column for. */
+    /** The value of a field that the query has no column for. */
     private static byte[] absent(Schema.Field field) {
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
       BinaryEncoder out = EncoderFactory.get().binaryEncoder(bytes, null);

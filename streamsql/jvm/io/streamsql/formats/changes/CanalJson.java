@@ -6,9 +6,9 @@ import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Canal's changes of MySQL, flat messages: all rows of a statement as {@code data}, their values as
- * text, and for an update the replaced values of each as {@code old}. What is no change of rows is
- * left out.
+ * Canal's MySQL changes, flat messages: all rows of a statement as {@code data}, their values as
+ * text, and for an update the replaced values of each as {@code old}. Messages without rows are
+ * skipped.
  */
 public final class CanalJson extends JsonChanges {
   private static final long serialVersionUID = 1L;
@@ -25,7 +25,7 @@ public final class CanalJson extends JsonChanges {
           case "UPDATE" -> "u";
           case "DELETE" -> "d";
           case "TRUNCATE" -> "t";
-          case "" -> throw new RecordException("no change of Canal's: it lacks type");
+          case "" -> throw new RecordException("not a Canal message: it lacks type");
           default -> null;
         };
     if (op == null) {
@@ -39,7 +39,7 @@ public final class CanalJson extends JsonChanges {
     }
     JsonNode rows = record.path("data");
     if (!rows.isArray()) {
-      throw new RecordException("no change of Canal's: it lacks data");
+      throw new RecordException("not a Canal message: it lacks data");
     }
     for (int i = 0; i < rows.size(); i++) {
       JsonNode old = record.path("old").path(i);

@@ -1,8 +1,8 @@
 package io.streamsql.formats.changes;
 
 /**
- * What has become of a row of a database. Rows are values in the order of the columns that a reader
- * was made for; what the change does not say is null.
+ * The change of one row in a database. Rows hold values in the order of the reader's columns;
+ * missing values are null.
  */
 public final class Change {
   private final String op;
@@ -24,17 +24,17 @@ public final class Change {
     return op;
   }
 
-  /** The row as it was; null: there was none, or it is not told. */
+  /** The row before the change; null: there was none, or the record lacks it. */
   public Object[] before() {
     return before;
   }
 
-  /** The row as it is; null: there is none. */
+  /** The row after the change; null: there is none. */
   public Object[] after() {
     return after;
   }
 
-  /** Where it comes from, a struct's row or null. */
+  /** The source of the change, a struct's row or null. */
   public Object source() {
     return source;
   }

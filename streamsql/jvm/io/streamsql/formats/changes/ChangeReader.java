@@ -4,16 +4,16 @@ import io.streamsql.formats.RecordException;
 import java.io.Serializable;
 import java.util.List;
 
-/** Reads the changes that a record tells of: one of a database, some of a statement's rows. */
+/** Reads the changes in a record: some tools write one per record, some one per statement. */
 public interface ChangeReader extends Serializable {
   /**
-   * Adds the changes that a record's value holds, in their order; of those that are none of rows,
-   * such as a new column, none.
+   * Adds the changes in a record's value, in order; changes without rows, such as a new column, add
+   * none.
    *
-   * @return false if the value stands for none (JSON null)
+   * @return false if the value is JSON null
    */
   boolean read(byte[] value, List<Change> out) throws RecordException;
 
-  /** The columns that a record's key names, the others null: all that a tombstone tells. */
+  /** The columns in a record's key, the others null: all that a tombstone has. */
   Object[] key(byte[] key) throws RecordException;
 }

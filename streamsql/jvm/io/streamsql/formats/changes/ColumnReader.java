@@ -28,9 +28,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * Reads a database column's value out of JSON. What it means may be said by Kafka Connect's schema
- * of the field, else by options; where neither says it, the value is refused rather than guessed.
- * What is no matter of databases is read as any JSON: {@link JsonReader}.
+ * Reads a database column's value from JSON. Kafka Connect's schema of the field or an option
+ * defines its encoding; without either, the value is refused rather than guessed. Types that
+ * databases encode alike are read by {@link JsonReader}.
  */
 final class ColumnReader implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -58,9 +58,9 @@ final class ColumnReader implements Serializable {
   }
 
   /**
-   * The value, null for JSON's null or nothing.
+   * The value, null for a JSON null or a missing node.
    *
-   * @param schema Kafka Connect's of the field; missing: there is none
+   * @param schema Kafka Connect's schema of the field; a missing node if there is none
    */
   Object read(JsonNode value, JsonNode schema) throws RecordException {
     if (value.isNull() || value.isMissingNode()) {
@@ -107,7 +107,7 @@ final class ColumnReader implements Serializable {
     return new GenericArrayData(found);
   }
 
-  /** MySQL has no truth of its own: its tools write 0 and 1, or the same as text. */
+  /** MySQL has no boolean type: its tools write 0 and 1, as numbers or text. */
   private static Object truth(JsonNode value) throws RecordException {
     return switch (value.asText()) {
       case "true", "1" -> true;
@@ -156,7 +156,7 @@ final class ColumnReader implements Serializable {
     Precision found = Precision.named(schema.path("name").textValue());
     if (found == null && option == null) {
       throw new RecordException(
-          "no schema says what the number counts: add " + name + "='MICROSECONDS' or the like");
+          "no schema defines the unit of the number: add " + name + "='MICROSECONDS' or the like");
     }
     return found == null ? option : found;
   }
@@ -180,7 +180,7 @@ final class ColumnReader implements Serializable {
       return unscaled(TextValues.toBytes(text), type.scale(), type);
     }
     throw new RecordException(
-        "no schema says how the number is written: add DECIMAL_HANDLING_MODE='PRECISE' or"
+        "no schema defines the encoding of the number: add DECIMAL_HANDLING_MODE='PRECISE' or"
             + " 'STRING'");
   }
 

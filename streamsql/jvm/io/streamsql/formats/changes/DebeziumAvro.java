@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Debezium's changes in Avro: the same envelope as a record, its schema in a registry. */
+/** Debezium's changes in Avro: the same envelope as a record, with its schema in a registry. */
 public final class DebeziumAvro implements ChangeReader {
   private static final long serialVersionUID = 1L;
   private final AvroCodec envelope;
@@ -36,7 +36,7 @@ public final class DebeziumAvro implements ChangeReader {
     }
     if (!(fields[0] instanceof UTF8String op)) {
       throw new RecordException(
-          "no change of Debezium's: it lacks op (what it has flattened is read as AVRO)");
+          "not a Debezium change: it lacks op (read flattened changes as AVRO)");
     }
     Object source = sourced ? fields[4] : null;
     out.add(new Change(op.toString(), row(fields[1]), row(fields[2]), source, (Long) fields[3]));

@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * Debezium's changes in JSON: {@code {"before": .., "after": .., "op": .., ..}}, or the same as the
- * {@code payload} beside its {@code schema}, which then says what the values mean. A schema is as
- * long as several changes, and that of nearly all records the same: it is read once.
+ * {@code payload} next to its {@code schema}, which then defines the encoding of values. A schema
+ * is as long as several changes and rarely differs between records: it is parsed once.
  */
 public final class DebeziumJson extends JsonChanges {
   private static final long serialVersionUID = 1L;
@@ -28,7 +28,7 @@ public final class DebeziumJson extends JsonChanges {
 
   private transient volatile Schema latest;
 
-  /** A schema's bytes, and what it says of a row's columns. */
+  /** A schema's bytes, and the columns' encoding in it. */
   private static final class Schema {
     final byte[] bytes;
     final JsonNode[] columns;
@@ -109,7 +109,7 @@ public final class DebeziumJson extends JsonChanges {
     return known.columns;
   }
 
-  /** Of an envelope's fields the one that describes a row. */
+  /** The field of an envelope that describes a row. */
   private static JsonNode row(JsonNode schema) {
     for (JsonNode field : schema.path("fields")) {
       if (field.path("field").asText().equals("after")) {
@@ -124,7 +124,7 @@ public final class DebeziumJson extends JsonChanges {
     JsonNode op = members.getOrDefault("op", none);
     if (!op.isTextual()) {
       throw new RecordException(
-          "no change of Debezium's: it lacks op (what it has flattened is read as JSON)");
+          "not a Debezium change: it lacks op (read flattened changes as JSON)");
     }
     return new Change(
         op.textValue(),

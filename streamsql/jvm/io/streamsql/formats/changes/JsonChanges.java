@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What all changes in JSON share: trees, and the columns that are read out of them. */
+/** The common part of JSON change formats: trees, and the columns that are read from them. */
 abstract class JsonChanges implements ChangeReader {
   private static final long serialVersionUID = 1L;
   protected final RowImage image;
@@ -22,7 +22,7 @@ abstract class JsonChanges implements ChangeReader {
 
   /**
    * @param columns of a row
-   * @param source the type of what is told of a change's source; null: nobody wants it
+   * @param source the type of the fields of a change's source; null: not read
    */
   JsonChanges(StructType columns, StructType source, ReadOptions options) {
     this.image = new RowImage(columns, options);
@@ -32,7 +32,7 @@ abstract class JsonChanges implements ChangeReader {
             : JsonReader.of(new StructField("SOURCE", source, true, Metadata.empty()));
   }
 
-  /** Adds the changes that the object tells of. */
+  /** Adds the changes in the object. */
   protected abstract void changes(JsonNode record, List<Change> out) throws RecordException;
 
   @Override
@@ -51,7 +51,7 @@ abstract class JsonChanges implements ChangeReader {
     JsonNode found = tree.path("payload").isObject() ? tree.path("payload") : tree;
     Object[] columns = image.read(found, image.none());
     if (columns == null) {
-      throw new RecordException("the key is no JSON object");
+      throw new RecordException("the key is not a JSON object");
     }
     return columns;
   }
@@ -70,12 +70,12 @@ abstract class JsonChanges implements ChangeReader {
     throw new RecordException("expected a JSON object");
   }
 
-  /** What the object tells of the change's source, in the columns that are wanted of it. */
-  protected final Object source(JsonNode told) throws RecordException {
-    if (source == null || !told.isObject()) {
+  /** The requested fields of the change's source. */
+  protected final Object source(JsonNode fields) throws RecordException {
+    if (source == null || !fields.isObject()) {
       return null;
     }
-    try (JsonParser parser = told.traverse()) {
+    try (JsonParser parser = fields.traverse()) {
       parser.nextToken();
       return source.read(parser);
     } catch (RecordException e) {

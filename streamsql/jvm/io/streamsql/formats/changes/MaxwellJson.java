@@ -8,9 +8,8 @@ import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Maxwell's changes of MySQL: {@code type}, the row as {@code data}, and of an update the values
- * that it replaced as {@code old}. What is no change of a row (the bounds of a bootstrap, what
- * happens to tables) is left out.
+ * Maxwell's MySQL changes: {@code type}, the row as {@code data}, and for an update the replaced
+ * values as {@code old}. Messages without a row (bootstrap bounds, DDL) are skipped.
  */
 public final class MaxwellJson extends JsonChanges {
   private static final long serialVersionUID = 1L;
@@ -27,24 +26,24 @@ public final class MaxwellJson extends JsonChanges {
           case "bootstrap-insert" -> "r";
           case "update" -> "u";
           case "delete" -> "d";
-          case "" -> throw new RecordException("no change of Maxwell's: it lacks type");
+          case "" -> throw new RecordException("not a Maxwell message: it lacks type");
           default -> null;
         };
     if (op != null) {
       JsonNode seconds = record.path("ts");
       Long time = seconds.isIntegralNumber() ? seconds.longValue() * 1000 : null;
-      out.add(PrintedRows.change(image, op, row(record), record.path("old"), told(record), time));
+      out.add(PrintedRows.change(image, op, row(record), record.path("old"), sourceOf(record), time));
     }
   }
 
   private static JsonNode row(JsonNode record) throws RecordException {
     if (!record.path("data").isObject()) {
-      throw new RecordException("no change of Maxwell's: it lacks data");
+      throw new RecordException("not a Maxwell message: it lacks data");
     }
     return record.path("data");
   }
 
-  private Object told(JsonNode record) throws RecordException {
+  private Object sourceOf(JsonNode record) throws RecordException {
     return source(PrintedRows.source(record));
   }
 

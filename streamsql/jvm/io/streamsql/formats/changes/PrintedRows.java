@@ -6,7 +6,7 @@ import io.streamsql.formats.Json;
 import io.streamsql.formats.RecordException;
 import java.util.List;
 
-/** What Maxwell and Canal have in common: one row, and of an update what it replaced. */
+/** The common part of Maxwell and Canal: a row, and for an update the replaced values. */
 final class PrintedRows {
   private PrintedRows() {}
 
@@ -21,7 +21,7 @@ final class PrintedRows {
     };
   }
 
-  /** The row with what was replaced put back. */
+  /** The row before an update. */
   private static Object[] before(RowImage image, JsonNode row, JsonNode old)
       throws RecordException {
     if (!old.isObject() || !row.isObject()) {
@@ -33,7 +33,7 @@ final class PrintedRows {
     return image.read(before, image.none());
   }
 
-  /** A record without its rows; {@code db} is Debezium's word for its database. */
+  /** A record without its rows; {@code db} is Debezium's name for the database. */
   static JsonNode source(JsonNode record) {
     ObjectNode source = Json.TREES.createObjectNode();
     source.setAll((ObjectNode) record);

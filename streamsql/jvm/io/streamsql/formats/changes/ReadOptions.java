@@ -5,13 +5,13 @@ import java.io.Serializable;
 import java.util.Map;
 
 /**
- * What a statement says of values whose records do not say it themselves.
+ * The encoding of values whose records do not specify it, from the statement.
  *
- * @param timestamps what numbers of TIMESTAMP columns count; null: not said
+ * @param timestamps the unit of numbers in TIMESTAMP columns; null: not specified
  * @param times the same of TIME columns
- * @param preciseDecimals DECIMALs are the bytes of their digits, in base64
- * @param textDecimals DECIMALs are their digits as text
- * @param latin1 bytes are text, a letter each, and not base64
+ * @param preciseDecimals DECIMALs are the bytes of their unscaled value, in base64
+ * @param textDecimals DECIMALs are text
+ * @param latin1 BYTES are text, one letter per byte, and not base64
  */
 record ReadOptions(
     Precision timestamps,
@@ -21,7 +21,7 @@ record ReadOptions(
     boolean latin1)
     implements Serializable {
 
-  /** Of tools that write what MySQL would print. */
+  /** Of tools that write values as MySQL prints them. */
   static ReadOptions printed(boolean latin1) {
     return new ReadOptions(null, null, false, true, latin1);
   }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A row of a database as a JSON object. A column is the field of that very name or, if there is
+ * A row of a database as a JSON object. A column is the field of exactly that name or, if there is
  * none, one that equals it in upper case: names that were not quoted in SQL are upper case.
  */
 final class RowImage implements Serializable {
@@ -29,7 +29,7 @@ final class RowImage implements Serializable {
     }
   }
 
-  /** For each column the member that is it; null where there is none. */
+  /** The member of each column; null if it has none. */
   JsonNode[] members(JsonNode object) {
     JsonNode[] found = new JsonNode[readers.length];
     boolean[] exact = new boolean[readers.length];
@@ -45,7 +45,7 @@ final class RowImage implements Serializable {
     return found;
   }
 
-  /** The schemas of a row's columns, out of Kafka Connect's of the row. */
+  /** The schemas of a row's columns, from Kafka Connect's schema of the row. */
   JsonNode[] schemas(JsonNode struct) {
     JsonNode[] found = none();
     for (JsonNode field : struct.path("fields")) {
@@ -66,7 +66,7 @@ final class RowImage implements Serializable {
     return none;
   }
 
-  /** The values; null where there is no row. */
+  /** The values; null for a missing row. */
   Object[] read(JsonNode row, JsonNode[] schemas) throws RecordException {
     return row.isObject() ? values(members(row), schemas) : null;
   }

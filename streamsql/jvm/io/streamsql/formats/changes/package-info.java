@@ -1,2 +1,2 @@
-/** Changes of a database's rows, as tools that capture them write them to Kafka. */
+/** Formats of change data capture: changes of a database's rows as tools write them to Kafka. */
 package io.streamsql.formats.changes;

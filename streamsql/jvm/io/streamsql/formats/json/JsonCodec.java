@@ -16,8 +16,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * JSON: an object with one field a column or, unwrapped, the bare value of the only column. What
- * the types accept and how they are written is in {@link JsonReader} and {@link JsonWriter}.
+ * JSON: an object with one field per column or, unwrapped, the bare value of the only column.
+ * {@link JsonReader} and {@link JsonWriter} define how types are read and written.
  */
 public final class JsonCodec implements Codec {
   private static final long serialVersionUID = 1L;
@@ -92,7 +92,7 @@ public final class JsonCodec implements Codec {
     }
   }
 
-  /** The parser's own sentence and place, without the dump of its source. */
+  /** The parser's own message and position, without the excerpt of its source. */
   public static String brief(JsonProcessingException e) {
     String where = "";
     if (e.getLocation() != null) {

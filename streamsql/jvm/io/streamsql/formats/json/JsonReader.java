@@ -35,8 +35,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Reads one JSON value as a SQL type, by ksqlDB's coercions: numbers are truncated to INT and
- * BIGINT, text is parsed for numbers and times, anything but null becomes STRING, BOOLEAN is only
- * true and false. What does not fit is an error and never a null.
+ * BIGINT, text is parsed for numbers and times, any value but null becomes STRING, BOOLEAN accepts
+ * only true and false. A value that does not fit is an error, never a null.
  */
 public abstract class JsonReader implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -87,7 +87,7 @@ public abstract class JsonReader implements Serializable {
     } else if (type instanceof BinaryType) {
       return new Bytes();
     }
-    throw new IllegalArgumentException("JSON does not hold " + type.sql());
+    throw new IllegalArgumentException("JSON does not support " + type.sql());
   }
 
   /** "expected INT, found object": containers by kind, scalars with their text. */
@@ -294,7 +294,7 @@ public abstract class JsonReader implements Serializable {
         throw mismatch("MAP", parser);
       }
       Map<Object, Object> entries =
-          new LinkedHashMap<>(); // of keys that come twice the last counts
+          new LinkedHashMap<>(); // of duplicate keys the last one wins
       while (parser.nextToken() != JsonToken.END_OBJECT) {
         String key = parser.currentName();
         parser.nextToken();
@@ -309,8 +309,8 @@ public abstract class JsonReader implements Serializable {
   }
 
   /**
-   * An object with known fields. A field is found by its exact name or, if no such name is there,
-   * by a name that equals it in upper case: names that were not quoted in SQL are upper case.
+   * An object with known fields. A field is found by its exact name or, if there is none, by a name
+   * that equals it in upper case: names that were not quoted in SQL are upper case.
    */
   static final class Struct extends JsonReader {
     private static final long serialVersionUID = 1L;
@@ -337,7 +337,7 @@ public abstract class JsonReader implements Serializable {
       return new GenericInternalRow(fields);
     }
 
-    /** Fills {@code fields[at]} and the following from the object that the parser stands on. */
+    /** Fills {@code fields[at]} and the following from the object at the parser's position. */
     void readInto(JsonParser parser, Object[] fields, int at) throws IOException, RecordException {
       if (parser.currentToken() != JsonToken.START_OBJECT) {
         throw mismatch("STRUCT", parser);

@@ -15,10 +15,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads what most records are, flat objects of plain values, straight from their bytes, several
- * times as fast as a parser that is ready for everything. Whatever else there is (escapes, letters
- * beyond ASCII, coercions, nested values, anything that is wrong) it leaves to {@link JsonReader}:
- * it never gives another value than that one, nor an error.
+ * Reads the most common records, flat objects of plain values, straight from their bytes, several
+ * times as fast as a general parser. Everything else (escapes, letters beyond ASCII, coercions,
+ * nested values, errors) is left to {@link JsonReader}, whose result it never contradicts.
  */
 final class JsonScanner implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -35,7 +34,7 @@ final class JsonScanner implements Serializable {
 
   private static final int UNREAD = -2;
   private static final int MOST_COLUMNS = 64; // a bit each
-  private static final int MOST_BYTES = 100_000; // far below what the parser has limits for
+  private static final int MOST_BYTES = 100_000; // far below the parser's limits
   private static final int MOST_DIGITS = 18; // of a long, whatever they are
   private static final int LONGEST_FRACTION = 32; // with sign, point and exponent
   private static final long MOST_MILLIS = Long.MAX_VALUE / 1000;
@@ -43,7 +42,7 @@ final class JsonScanner implements Serializable {
   private static final byte[] FALSE = ascii("false");
   private static final byte[] NULL = ascii("null");
 
-  /** A field of a record: its name as it stands there, and its column; -1: none. */
+  /** A field of a record: the bytes of its name, and its column; -1: none. */
   private static final class Field implements Serializable {
     private static final long serialVersionUID = 1L;
     final byte[] name;
@@ -59,12 +58,12 @@ final class JsonScanner implements Serializable {
   private final Kind[] kinds;
 
   /**
-   * The fields of the record before, by their order: most records have the same ones in the same
-   * order. Threads may share it, since each entry is right by itself.
+   * The fields of the previous record, in order: most records have the same fields in the same
+   * order. Threads may share it, since each entry is valid by itself.
    */
   private final Field[] before = new Field[MOST_COLUMNS];
 
-  /** The columns by their names' hash: one more than its position, and 0 ends a search. */
+  /** The columns by their names' hash: one more than its position; 0 ends a search. */
   private final int[] table;
 
   private JsonScanner(byte[][] names, Kind[] kinds) {
@@ -80,7 +79,7 @@ final class JsonScanner implements Serializable {
     }
   }
 
-  /** For these columns; null where they have a type that it does not read. */
+  /** A scanner of these columns; null if it does not read one of their types. */
   static JsonScanner of(StructType columns) {
     int count = columns.length();
     if (count == 0 || count > MOST_COLUMNS) {
@@ -116,7 +115,7 @@ final class JsonScanner implements Serializable {
   /**
    * Fills {@code fields[at]} and the following from the object in the bytes from {@code start} on.
    *
-   * @return false if that is for the parser: the fields are then null, as they were
+   * @return false if the parser has to read it: the fields are then null again
    */
   boolean read(byte[] bytes, int start, Object[] fields, int at) {
     if (bytes.length <= MOST_BYTES && new Scan(bytes, start).object(fields, at)) {
@@ -126,7 +125,7 @@ final class JsonScanner implements Serializable {
     return false;
   }
 
-  /** The column of a name: the one of that very name, else that of its upper case; -1: none. */
+  /** The column of a name: exact, else equal in upper case; -1: none. */
   private int column(byte[] bytes, int from, int to, int hash) {
     int found = -1;
     for (int place = hash; table[place & table.length - 1] != 0; place++) {
@@ -170,7 +169,7 @@ final class JsonScanner implements Serializable {
     return text.getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** One record's bytes and how far they have been read. */
+  /** One record's bytes and the read position. */
   private final class Scan {
     private final byte[] bytes;
     private int at;
@@ -180,7 +179,7 @@ final class JsonScanner implements Serializable {
       this.at = start;
     }
 
-    /** The next byte that is no space; 0, which JSON has nowhere, at the end. */
+    /** The next byte that is not a space; at the end 0, which never occurs in JSON. */
     private byte next() {
       while (at < bytes.length) {
         byte b = bytes[at];
@@ -217,7 +216,7 @@ final class JsonScanner implements Serializable {
           }
           long bit = column < 0 ? 0 : 1L << column;
           if ((seen & bit) != 0 || !value(column, fields, first)) {
-            return false; // of two fields for one column the parser knows which counts
+            return false; // the parser decides which of two fields for one column counts
           }
           seen |= bit;
         } while (skip(','));
@@ -228,7 +227,7 @@ final class JsonScanner implements Serializable {
       return next() == 0 && at == bytes.length;
     }
 
-    /** The column of the name that begins here, goes on behind it; UNREAD: it is not plain. */
+    /** The column of the name at this position, which is passed; UNREAD: the name is not plain. */
     private int name(int number) {
       int from = at + 1;
       Field known = number < before.length ? before[number] : null;
@@ -254,7 +253,7 @@ final class JsonScanner implements Serializable {
           && Arrays.equals(name, 0, name.length, bytes, from, to);
     }
 
-    /** Where the text that begins here ends, and goes on behind it; -1: it is not plain ASCII. */
+    /** The end of the text at this position, which is passed; -1: it is not plain ASCII. */
     private int endOfText() {
       int end = PlainText.end(bytes, at + 1);
       at = end < 0 ? at : end + 1;
@@ -309,7 +308,7 @@ final class JsonScanner implements Serializable {
       int digits = at;
       long value = 0;
       while (isDigit()) {
-        value = 10 * value + bytes[at++] - '0'; // of too many digits nobody sees the overflow
+        value = 10 * value + bytes[at++] - '0'; // too many digits: an overflow would go unnoticed
       }
       int count = at - digits;
       if (count == 0 || count > MOST_DIGITS || (count > 1 && bytes[digits] == '0')) {
@@ -346,7 +345,7 @@ final class JsonScanner implements Serializable {
       return true;
     }
 
-    /** Goes on behind the digits and the exponent of a number; whether they are right. */
+    /** Passes the digits and the exponent of a number; whether they are valid. */
     private boolean fraction() {
       if (bytes[at] == '.') {
         at++;

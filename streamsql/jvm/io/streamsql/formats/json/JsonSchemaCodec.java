@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** JSON behind the id of its schema. The schema itself is not needed to read JSON. */
+/** JSON after the id of its schema, which is not needed to read the JSON. */
 public final class JsonSchemaCodec implements Codec {
   private static final long serialVersionUID = 1L;
   private final JsonCodec json;
@@ -26,14 +26,14 @@ public final class JsonSchemaCodec implements Codec {
     frame = id == null ? null : Framing.frame(Integer.parseInt(id));
   }
 
-  /** The schema's properties that no column stands for. */
+  /** The schema's properties without a column. */
   private static List<String> absent(StructType columns, String schema) {
     List<String> names = new ArrayList<>();
     try {
       JsonNode root = Json.TREES.readTree(schema == null ? "{}" : schema);
       root.path("properties").fieldNames().forEachRemaining(names::add);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("the schema is no JSON", e);
+      throw new IllegalArgumentException("the schema is not JSON", e);
     }
     int[] positions = FieldNames.positions(columns, names);
     return IntStream.range(0, positions.length)

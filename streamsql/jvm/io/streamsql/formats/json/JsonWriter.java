@@ -27,8 +27,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Writes one SQL value as JSON. Null fields are written; DECIMAL is a number in plain digits with
- * all of its scale; TIMESTAMP and TIME are milliseconds, DATE days; BYTES is base64; numbers that
- * are none are the texts "NaN", "Infinity", "-Infinity".
+ * its full scale; TIMESTAMP and TIME are milliseconds, DATE days; BYTES is base64; non-finite
+ * numbers are the texts "NaN", "Infinity", "-Infinity".
  */
 interface JsonWriter extends Serializable {
   /** Writes the non-null value at {@code i} of a row or an array. */
@@ -76,10 +76,10 @@ interface JsonWriter extends Serializable {
       return (out, from, i) ->
           out.writeString(Base64.getEncoder().encodeToString(from.getBinary(i)));
     }
-    throw new IllegalArgumentException("JSON does not hold " + type.sql());
+    throw new IllegalArgumentException("JSON does not support " + type.sql());
   }
 
-  /** Text without a way through Java's own strings: it is UTF-8 already. */
+  /** Text without conversion to a Java string: it is UTF-8 already. */
   private static void writeText(JsonGenerator out, UTF8String text) throws IOException {
     byte[] bytes = text.getBytes();
     out.writeUTF8String(bytes, 0, bytes.length);

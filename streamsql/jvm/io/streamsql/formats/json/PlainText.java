@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Text in quotes that is ASCII without escapes, looked through eight bytes at a time. */
+/** Scans quoted ASCII text without escapes, eight bytes at a time. */
 final class PlainText {
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
@@ -14,7 +14,7 @@ final class PlainText {
 
   private PlainText() {}
 
-  /** Where its closing quote is; -1: something else comes before that. */
+  /** The position of its closing quote; -1 if another special byte comes first. */
   static int end(byte[] bytes, int from) {
     int at = from;
     while (at + Long.BYTES <= bytes.length && isPlain((long) WORD.get(bytes, at))) {

@@ -20,13 +20,13 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Protobuf: a message with one field a column. Behind the id of its schema and the message's place
- * in it or, if not {@code framed}, the message alone, which then is always of the schema given. How
- * types are read and written is in {@link ProtobufReader} and {@link ProtobufWriter}.
+ * Protobuf: a message with one field per column, after the id of its schema and the message's index
+ * in it. Not {@code framed}, it is the message alone, always of the given schema. {@link
+ * ProtobufReader} and {@link ProtobufWriter} define how types are read and written.
  *
  * <p>Properties: those of {@link SchemaRegistry} for reading framed messages; {@code schema}, a
- * descriptor in base64, {@code schema.references}, {@code schema.message} and {@code schema.id} for
- * all else.
+ * descriptor in base64, {@code schema.references}, {@code schema.message} and {@code schema.id}
+ * otherwise.
  */
 public final class ProtobufCodec implements Codec {
   private static final long serialVersionUID = 1L;
@@ -46,7 +46,7 @@ public final class ProtobufCodec implements Codec {
     this.registry = SchemaRegistry.of(properties);
     this.properties = Map.copyOf(properties);
     if (properties.containsKey("schema")) {
-      prepare(); // says now, not with the first record, what does not fit
+      prepare(); // fails now, not with the first record, if the columns do not fit
     }
   }
 
@@ -75,7 +75,7 @@ public final class ProtobufCodec implements Codec {
     }
   }
 
-  /** Where the message stands in its file, from outside in; none is short for the first. */
+  /** The message's index in its file, outermost first; a lone zero is the first message. */
   private static List<Integer> indexes(CodedInputStream in) throws IOException, RecordException {
     int count = in.readSInt32();
     if (count == 0) {

@@ -20,14 +20,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Protobuf files from their descriptors in base64, linked with what they import. */
+/** Protobuf files from their descriptors in base64, linked with their imports. */
 final class ProtobufFiles {
   static final String DECIMAL = "confluent.type.Decimal";
   static final String DATE = "google.type.Date";
   static final String TIME = "google.type.TimeOfDay";
   static final String TIMESTAMP = "google.protobuf.Timestamp";
 
-  /** Files that every registry knows by heart. */
+  /** Files that every registry includes. */
   private static final Map<String, FileDescriptor> WELL_KNOWN = wellKnown();
 
   private ProtobufFiles() {}
@@ -37,7 +37,7 @@ final class ProtobufFiles {
     return link(base64, "schema.proto", new HashMap<>(references), new HashMap<>(WELL_KNOWN));
   }
 
-  /** Links a file behind those of the references that it imports, which leave {@code left}. */
+  /** Links a file after the references that it imports, which are removed from {@code left}. */
   private static FileDescriptor link(
       String base64, String name, Map<String, String> left, Map<String, FileDescriptor> known) {
     try {

@@ -26,9 +26,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Reads a message as a row, straight from its bytes. A field that is not there is the type's
- * default (zero, empty text, false, no elements), but null if the schema can tell that it was not
- * set; BYTES are null too. Fields without a column are skipped.
+ * Reads a message as a row, straight from its bytes. A missing field has the type's default (zero,
+ * empty text, false, no elements), or null if the schema tracks presence; BYTES are null too.
+ * Fields without a column are skipped.
  */
 final class ProtobufReader {
   private static final int MAX_DEPTH = 100;
@@ -82,7 +82,7 @@ final class ProtobufReader {
     }
   }
 
-  /** A message with its length in front. */
+  /** A message after its length. */
   private GenericInternalRow readNested(CodedInputStream in) throws IOException, RecordException {
     int old = in.pushLimit(in.readRawVarint32());
     GenericInternalRow row = read(in);
@@ -91,7 +91,7 @@ final class ProtobufReader {
     return row;
   }
 
-  /** One value, behind its tag. */
+  /** One value, after its tag. */
   interface Value {
     Object read(CodedInputStream in) throws IOException, RecordException;
   }
@@ -172,7 +172,7 @@ final class ProtobufReader {
       };
     }
 
-    /** Whether such bytes may be of this field; lists of numbers come packed, too. */
+    /** Whether the wire type fits the field; lists of numbers may be packed, too. */
     boolean accepts(int found) {
       return found == wireType || repeated && found == WireFormat.WIRETYPE_LENGTH_DELIMITED;
     }

@@ -27,11 +27,11 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Single values of Protobuf as SQL types: scalars, and the messages that stand for one value. */
+/** Single Protobuf values as SQL types: scalars, and messages that represent one value. */
 final class ProtobufValues {
   private ProtobufValues() {}
 
-  /** What a value becomes; null where the type is not to be had from it. */
+  /** The converted value; null if it cannot become the type. */
   private interface Conversion {
     Object apply(Object value);
   }
@@ -46,7 +46,7 @@ final class ProtobufValues {
     return in -> conversion.apply(raw(written, in));
   }
 
-  /** What a scalar or an enum is that was not written; null if it cannot become the type. */
+  /** The default of a scalar or an enum; null if it cannot become the type. */
   static Object absent(FieldDescriptor field, DataType type) {
     Conversion conversion =
         field.getJavaType() == FieldDescriptor.JavaType.MESSAGE ? null : conversion(field, type);
@@ -76,7 +76,7 @@ final class ProtobufValues {
       case STRING -> in.readStringRequireUtf8();
       case BYTES -> in.readByteArray();
       case ENUM -> in.readEnum();
-      case GROUP, MESSAGE -> throw new IllegalStateException("no scalar: " + type);
+      case GROUP, MESSAGE -> throw new IllegalStateException("not a scalar: " + type);
     };
   }
 
@@ -134,9 +134,9 @@ final class ProtobufValues {
     };
   }
 
-  // -- messages that stand for one value ---------------------------------------------------------
+  // -- messages that represent one value --------------------------------------------------------
 
-  /** Reads such a message, its length in front; null if it is none, or cannot become the type. */
+  /** Reads such a message after its length; null for other messages or types. */
   static ProtobufReader.Value wellKnown(Descriptor message, DataType type) {
     String name = message.getFullName();
     if (name.equals(ProtobufFiles.DECIMAL) && type instanceof DecimalType decimal) {

@@ -35,8 +35,8 @@ import org.apache.spark.sql.types.TimestampType;
 
 /**
  * Writes a row as a message, straight to its bytes. Null is not written: readers take it for the
- * type's default unless the schema can tell the difference. Inside of lists and maps, where
- * something must be written, null becomes the default.
+ * type's default unless the schema tracks presence. In lists and maps, which cannot omit a value,
+ * null becomes the default.
  */
 final class ProtobufWriter {
   private final List<Field> fields = new ArrayList<>();
@@ -82,7 +82,7 @@ final class ProtobufWriter {
     Object get(SpecializedGetters from, int i) throws IOException;
   }
 
-  /** What is done with the field's column. */
+  /** Receives the value of a field's column. */
   private interface Action {
     void write(SpecializedGetters row, int i, CodedOutputStream out) throws IOException;
   }
@@ -248,7 +248,7 @@ final class ProtobufWriter {
     if (type instanceof IntegerType) {
       return SpecializedGetters::getInt;
     }
-    // Columns read from an unsigned 32-bit field are BIGINT; what does not fit is an error.
+    // Columns read from an unsigned 32-bit field are BIGINT; a larger value is an error.
     return type instanceof LongType ? (from, i) -> toUnsignedOrInt(from.getLong(i)) : null;
   }
 
@@ -330,7 +330,7 @@ final class ProtobufWriter {
         });
   }
 
-  /** A message of integers, those that are zero left out. */
+  /** A message of integers; zeros are omitted. */
   private static byte[] integers(long... parts) throws IOException {
     return message(
         out -> {

@@ -29,11 +29,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Spark's aggregate functions a row at a time, for operators that keep groups of their own: a group
+ * Evaluates Spark's aggregate functions row by row, for operators with groups of their own: a group
  * is a buffer, which can be merged with others and be kept as bytes.
  *
- * <p>It follows Spark's own aggregation: declarative functions are projections over the buffer and
- * the row, imperative ones see the buffer itself, and what was stored is merged into a new buffer.
+ * <p>As in Spark's aggregation, declarative functions are projections over the buffer and the row,
+ * imperative ones access the buffer, and a stored buffer is merged into a new one.
  */
 public final class AggregateBuffers implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -60,7 +60,7 @@ public final class AggregateBuffers implements Serializable {
     this.outputs = outputs;
   }
 
-  /** The aggregates of a global aggregation; its input's columns are those of the rows to come. */
+  /** The aggregates of a global aggregation; its input's columns are those of the rows. */
   public static AggregateBuffers of(Dataset<Row> totals) {
     var dataset = (org.apache.spark.sql.classic.Dataset<Row>) totals;
     Aggregate node = (Aggregate) ReplaceExpressions.apply(dataset.queryExecution().analyzed());
@@ -75,7 +75,7 @@ public final class AggregateBuffers implements Serializable {
     return new AggregateBuffers(functions, input, evaluated, outputs);
   }
 
-  /** What a stored group consists of: a line for each column, its name and its type. */
+  /** The columns of a stored group: a line with name and type for each. */
   public String layout() {
     StringBuilder lines = new StringBuilder();
     for (AggregateFunction function : functions) {
@@ -87,7 +87,7 @@ public final class AggregateBuffers implements Serializable {
     return lines.toString();
   }
 
-  /** The expression over the functions' values; the functions it calls are added to the list. */
+  /** The expression over the functions' values; adds the functions that it calls to the list. */
   private static Expression withoutAggregates(
       Expression expression,
       List<AggregateFunction> functions,
@@ -138,7 +138,7 @@ public final class AggregateBuffers implements Serializable {
     return expression.withNewChildren(seq(children));
   }
 
-  /** A buffer that has seen no row. */
+  /** The buffer of no rows. */
   public InternalRow create() {
     prepare();
     List<DataType> types = columns.stream().map(Attribute::dataType).toList();
@@ -152,14 +152,14 @@ public final class AggregateBuffers implements Serializable {
     return buffer;
   }
 
-  /** The buffer that {@link #store} has made these bytes of. */
+  /** The buffer that {@link #store} encoded. */
   public InternalRow load(byte[] stored) {
     InternalRow buffer = create();
     merge(buffer, stored);
     return buffer;
   }
 
-  /** Takes a row of the input's columns into the buffer. */
+  /** Adds a row of the input's columns to the buffer. */
   public void update(InternalRow buffer, InternalRow row) {
     update.target(buffer).apply(joined(buffer, row));
     for (AggregateFunction function : functions) {
@@ -169,7 +169,7 @@ public final class AggregateBuffers implements Serializable {
     }
   }
 
-  /** Takes all that a stored buffer has seen into the buffer. */
+  /** Merges a stored buffer into the buffer. */
   void merge(InternalRow buffer, byte[] stored) {
     UnsafeRow other = new UnsafeRow(columns.size());
     other.pointTo(stored, stored.length);
@@ -193,7 +193,7 @@ public final class AggregateBuffers implements Serializable {
     return PackedRows.bytes(result.apply(values));
   }
 
-  /** The buffer as bytes; it is of no use afterwards. */
+  /** The buffer as bytes; it must not be used afterwards. */
   public byte[] store(InternalRow buffer) {
     for (AggregateFunction function : functions) {
       if (function instanceof TypedImperativeAggregate<?> typed) {

@@ -2,7 +2,7 @@ package io.streamsql.operators.aggregates;
 
 import io.streamsql.operators.OrderedRow;
 
-/** A group's aggregates as they are now: a packed row, null where the group is no more. */
+/** A group's current aggregates: a packed row, null if the group no longer exists. */
 public final class AggregatedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
@@ -16,8 +16,8 @@ public final class AggregatedRow extends OrderedRow {
 
   /**
    * @param time ms since the epoch, as are start and end, the bounds of the group's window, which
-   *     are null where it has none
-   * @param headers those of the row that changed the group, packed; null: none
+   *     are null without a window
+   * @param headers of the row that changed the group, packed; null: none
    */
   AggregatedRow(byte[] key, long time, Long start, Long end, byte[] headers, byte[] row) {
     super(key, time);

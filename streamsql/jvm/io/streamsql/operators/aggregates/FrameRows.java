@@ -11,8 +11,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 
 /**
- * The rows of a key that frames still need, in their order: in chunks, so that a row that comes, or
- * some that go, touch no others. Of each row its time, its length and its bytes.
+ * The rows of a key that frames still need, in order. They are kept in chunks, so that adding or
+ * removing rows touches few of them. A row is its time, its length and its bytes.
  */
 final class FrameRows {
   private static final int FULL = 4096;
@@ -30,16 +30,16 @@ final class FrameRows {
 
   private final MapState<Integer, byte[]> state;
   private final List<Row> rows = new ArrayList<>();
-  private final Deque<Integer> chunks = new ArrayDeque<>(); // how many rows each has
+  private final Deque<Integer> chunks = new ArrayDeque<>(); // the number of rows in each chunk
   private int first; // the number of the first chunk
-  private int needed; // the first row that is
-  private boolean full; // whether the last chunk is
+  private int needed; // the index of the first remaining row
+  private boolean full; // whether the last chunk is full
 
   FrameRows(StatefulProcessorHandle handle) {
     this.state = handle.getMapState("rows", Encoders.INT(), Encoders.BINARY(), TTLConfig.NONE());
   }
 
-  /** Those of the next key, which are in the chunks from the one number up to before the other. */
+  /** The next key's rows, which are in the chunks from the first number up to before the second. */
   void load(int firstChunk, int nextChunk) {
     rows.clear();
     chunks.clear();
@@ -79,7 +79,7 @@ final class FrameRows {
     return rows.get(place).values;
   }
 
-  /** What the row has that is so many before the last; null: there is none. */
+  /** The row that many rows before the last one; null: there is none. */
   byte[] before(int distance) {
     int place = rows.size() - 1 - distance;
     return place < needed ? null : rows.get(place).values;
@@ -89,14 +89,14 @@ final class FrameRows {
     rows.add(new Row(time, values));
   }
 
-  /** All but the last ones are needed no more, if they are also from before that time. */
+  /** Releases all rows but the last ones that are also from before that time. */
   void keep(int last, long time) {
     while (needed < rows.size() - last && rows.get(needed).time < time) {
       needed++;
     }
   }
 
-  /** The key's batch is over. */
+  /** Ends the key's batch. */
   void store() {
     while (!chunks.isEmpty() && chunks.peekFirst() <= needed) {
       state.removeKey(first++);
@@ -107,7 +107,7 @@ final class FrameRows {
       return;
     }
     if (!chunks.isEmpty() && !full) {
-      stored -= chunks.removeLast(); // there is room in it
+      stored -= chunks.removeLast(); // it has room
     }
     if (chunks.isEmpty()) {
       forget(needed);
@@ -139,7 +139,7 @@ final class FrameRows {
     needed -= count;
   }
 
-  /** The key is forgotten. */
+  /** Deletes the key's state. */
   void clear() {
     while (!chunks.isEmpty()) {
       chunks.removeFirst();

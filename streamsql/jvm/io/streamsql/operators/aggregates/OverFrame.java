@@ -5,16 +5,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which rows before a row an aggregate takes in besides it.
+ * The rows before a row that its aggregate includes.
  *
- * @param rows so many; -1: that is no bound
- * @param ms those of so long before its time; -1: that is no bound
- * @param peers whether also those that come after it and have the same time
+ * @param rows their number; -1: unbounded
+ * @param ms their maximum age; -1: unbounded
+ * @param peers whether later rows of the same time are included
  */
 record OverFrame(int rows, long ms, boolean peers) implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Frames as text: `10,-1,false` of each, and `;` between them. */
+  /** Parses frames: `10,-1,false` each, separated by `;`. */
   static List<OverFrame> parse(String text) {
     List<OverFrame> frames = new ArrayList<>();
     for (String part : text.isEmpty() ? new String[0] : text.split(";", -1)) {
@@ -33,7 +33,7 @@ record OverFrame(int rows, long ms, boolean peers) implements Serializable {
     return rows < 0 && ms < 0;
   }
 
-  /** The first of its rows, if the last of those is the one that it is of. */
+  /** The index of its first row, if its last row is the current one. */
   int start(FrameRows all) {
     int last = all.size() - 1;
     if (rows >= 0) {

@@ -2,7 +2,7 @@ package io.streamsql.operators.aggregates;
 
 import io.streamsql.operators.OrderedRow;
 
-/** A row, and what OVER makes for it: BINARY columns, each packed itself or null. */
+/** A row with its OVER results: BINARY columns, each packed itself or null. */
 public final class OverRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] headers;
@@ -12,9 +12,7 @@ public final class OverRow extends OrderedRow {
   /** For Spark. */
   public OverRow() {}
 
-  /**
-   * @param key whose rows are in order
-   */
+  /** @param key whose rows are in order */
   OverRow(byte[] key, long time, byte[] headers, byte[] row, byte[] made) {
     super(key, time);
     this.headers = headers;

@@ -26,19 +26,18 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Aggregates of the rows before each row, and values of one of them, in the order of their times.
- * Rows come as pairs of BINARY: what aggregates take of it, and what goes on.
+ * Aggregates of the rows before each row, and values of one of them, in time order. An input row is
+ * a pair of BINARY: the aggregates' inputs, and the columns that are passed on.
  *
- * <p>State, of each key: the time of its last row, the buffers of frames that no row leaves, and
- * the rows that other frames need. Where all of these are lengths of time, a key is forgotten when
- * the time of its last row has passed by that. With a grace also the rows that wait for earlier
- * ones, each with a timer.
+ * <p>State per key: the time of its last row, the buffers of frames that no row leaves, and the
+ * rows that other frames need. If all of these have a maximum age, a key is deleted when its last
+ * row has exceeded it. With a grace, also the rows that wait for earlier ones, each with a timer.
  */
 public final class OverWindows extends KeyedOperator<OverRow> {
-  /** A row waits for nothing: one that comes after a later one is late. */
+  /** Rows do not wait: one that arrives after a later one is late. */
   public static final long AT_ONCE = -1;
 
-  /** Rows end, and wait for all others. */
+  /** Input is bounded; rows wait until its end. */
   public static final long AT_THE_END = Long.MAX_VALUE;
 
   private static final long serialVersionUID = 1L;
@@ -57,13 +56,13 @@ public final class OverWindows extends KeyedOperator<OverRow> {
   private transient long last;
   private transient long timer;
   private transient byte[][] stored; // of frames that no row leaves
-  private transient InternalRow[] totals; // the same, once they are needed
+  private transient InternalRow[] totals; // the same, decoded on use
 
   /**
    * @param buffers of the aggregates of each frame
    * @param frames see {@link OverFrame#parse}
-   * @param lags how many rows before a row those are whose values it gets; commas between them
-   * @param columns how many columns the values have
+   * @param lags the distances of the rows before a row whose values it gets, comma-separated
+   * @param columns the number of the values' columns
    * @param grace how long a row waits for earlier ones, in ms; or AT_ONCE, AT_THE_END
    */
   public OverWindows(
@@ -92,22 +91,22 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     return grace != AT_ONCE && grace != AT_THE_END;
   }
 
-  /** Whether time alone tells that a key's state is of no use any more. */
+  /** Whether time alone decides that a key's state can be deleted. */
   private boolean forgets() {
     return lags.length == 0 && frames.stream().allMatch(frame -> frame.ms() >= 0);
   }
 
-  /** How long after its last row a key that can be forgotten is, in ms. */
+  /** When a key that can be deleted is, in ms after its last row. */
   private long kept() {
     return span() + (waits() ? grace : 0);
   }
 
-  /** How far back, in ms, frames go; -1: there are none that say so. */
+  /** The longest time that frames reach back, in ms; -1: none is bounded by time. */
   private long span() {
     return frames.stream().mapToLong(OverFrame::ms).max().orElse(-1);
   }
 
-  /** How many rows back frames and lags go. */
+  /** The number of rows that frames and lags reach back. */
   private int depth() {
     int most = frames.stream().mapToInt(OverFrame::rows).max().orElse(0);
     return Math.max(Math.max(most, 0), Arrays.stream(lags).max().orElse(0));
@@ -150,9 +149,7 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     }
   }
 
-  /**
-   * Whether a later row has been a result; of a key that is forgotten, whether one may have been.
-   */
+  /** Whether a later row was a result; for a deleted key, whether one may have been. */
   private boolean isLate(long time, long watermark) {
     if (grace == AT_THE_END) {
       return false;
@@ -200,7 +197,7 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     rows.keep(depth(), span < 0 ? Long.MAX_VALUE : time - span);
   }
 
-  /** What the frame's aggregates are now. */
+  /** The frame's current aggregates. */
   private byte[] result(int f) {
     AggregateBuffers own = buffers.get(f);
     OverFrame frame = frames.get(f);

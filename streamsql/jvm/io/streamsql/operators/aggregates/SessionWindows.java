@@ -22,13 +22,13 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Aggregates in session windows: rows of a key that follow each other within the gap. A row that
- * comes between two sessions makes one of them. The first column of a row is its stream time, that
- * of its partition: what is late for one is not for another that is behind.
+ * Aggregates in session windows: rows of a key that follow each other within the gap. A row between
+ * two sessions merges them. The first column of a row is the stream time of its partition: a row
+ * may be late in one partition and not in another that is behind.
  *
- * <p>State, of each key: the bounds of its sessions, and a buffer each, until the watermark (of
- * final results: stream time) has passed their end by gap and grace. One timer a key, at the end of
- * the first session to go.
+ * <p>State per key: the bounds of its sessions, with a buffer each, until the watermark (for final
+ * results: stream time) has passed their end by gap and grace. One timer per key, at the end of the
+ * first session to expire.
  */
 public final class SessionWindows extends KeyedOperator<AggregatedRow> {
   private static final long serialVersionUID = 1L;
@@ -44,7 +44,7 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
   private transient boolean changed;
   private transient long timer;
 
-  /** A session of the key at hand; its buffer is read when it is needed. */
+  /** A session of the current key; its buffer is read on use. */
   private static final class Session {
     final long start;
     final long end;
@@ -58,10 +58,10 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
   }
 
   /**
-   * @param columns how many columns a row has
+   * @param columns the number of a row's columns
    * @param gap in ms, as is grace
    * @param updates whether every change of a session is a result (and its old bounds a deletion),
-   *     or only what it was when its time had passed
+   *     or only its final state
    */
   public SessionWindows(
       AggregateBuffers buffers, int columns, long gap, long grace, boolean updates) {
@@ -136,12 +136,11 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
     return streamTime - gap - grace;
   }
 
-  /**
-   * The sessions that a row of this time belongs to and that are open to it, the earliest first.
-   */
+  /** The open sessions that a row of this time belongs to, the earliest first. */
   private List<Session> within(long time, long open) {
     List<Session> met = new ArrayList<>();
-    // Sessions do not overlap: seen from the latest, the first that ends too early is the last.
+    // Sessions do not overlap: from the latest backwards, the first that ends too early is the
+    // last.
     for (Session session : sessions.headMap(time + gap, true).descendingMap().values()) {
       if (session.end < Math.max(time - gap, open)) {
         break;
@@ -171,7 +170,7 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
     return session.buffer;
   }
 
-  /** Forgets the sessions whose time has passed; as the case may be, they are the results. */
+  /** Deletes the sessions whose time has passed; if results are final, emits them. */
   private void close(byte[] key, long open, List<AggregatedRow> out) {
     while (!sessions.isEmpty() && sessions.firstEntry().getValue().end < open) {
       Session session = sessions.pollFirstEntry().getValue();

@@ -15,11 +15,11 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * Aggregates of a table's rows: takes back the row that has left a group and adds the one that has
- * come ({@code TableChanges}), by aggregates that heed the sign in a row's first column, an INT
- * that is 1. A group that is empty stays, as the aggregates of no rows.
+ * Aggregates of a table's rows: subtracts a row that leaves a group and adds a row that enters it
+ * ({@code TableChanges}), by aggregates that use the sign in a row's first column, an INT that is
+ * 1. An empty group stays, as the aggregates of no rows.
  *
- * <p>State: of each group its buffer and the latest time of a change.
+ * <p>State per group: its buffer and the latest time of a change.
  */
 public final class TableGroups extends KeyedOperator<AggregatedRow> {
   private static final long serialVersionUID = 1L;
@@ -29,9 +29,7 @@ public final class TableGroups extends KeyedOperator<AggregatedRow> {
   private transient InternalRow buffer;
   private transient long time;
 
-  /**
-   * @param columns how many columns a row has, the sign included
-   */
+  /** @param columns the number of a row's columns, the sign included */
   public TableGroups(AggregateBuffers buffers, int columns) {
     this.buffers = buffers;
     this.columns = columns;

@@ -8,18 +8,18 @@ import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 
-/** The rows of a key that wait for earlier ones, by their times; those of a time as they came. */
+/** The rows of a key that wait for earlier ones, ordered by time and then by arrival. */
 public final class WaitingRows {
-  /** One of them. */
+  /** A waiting row. */
   public static final class Row {
     final byte[] values;
     final byte[] headers;
     final byte[] row;
 
     /**
-     * @param values what is taken of it
+     * @param values the inputs of aggregates
      * @param headers packed; null: none
-     * @param row what goes on
+     * @param row the columns that are passed on
      */
     public Row(byte[] values, byte[] headers, byte[] row) {
       this.values = values;
@@ -27,7 +27,7 @@ public final class WaitingRows {
       this.row = row;
     }
 
-    /** What aggregates, LAG and patterns take of it. */
+    /** The inputs of aggregates, LAG and patterns. */
     public byte[] values() {
       return values;
     }
@@ -37,7 +37,7 @@ public final class WaitingRows {
 
   private final MapState<Long, byte[]> state;
 
-  /** Those of the operator of that handle. */
+  /** The waiting rows of the handle's operator. */
   public WaitingRows(StatefulProcessorHandle handle) {
     this.state =
         handle.getMapState("waiting", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
@@ -60,7 +60,7 @@ public final class WaitingRows {
     return before == null;
   }
 
-  /** The rows of that time, which wait no more. */
+  /** Removes and returns the rows of that time. */
   public List<Row> take(long time) {
     List<Row> rows = new ArrayList<>();
     byte[] bytes = state.getValue(time);

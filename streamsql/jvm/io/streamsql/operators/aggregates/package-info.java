@@ -1,2 +1,2 @@
-/** Aggregates that Spark cannot keep: sessions, and groups of a table's rows. */
+/** Aggregates that Spark does not support: sessions, OVER, and groups of a table's rows. */
 package io.streamsql.operators.aggregates;

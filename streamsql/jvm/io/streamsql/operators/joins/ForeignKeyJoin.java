@@ -16,10 +16,11 @@ import scala.collection.Iterator;
 
 /**
  * The second step of a foreign-key join, by the foreign key: left rows (side 0, {@link
- * ForeignKeyMember}) meet the right table's row (side 1), and each change of that one all left rows
- * that have its key. Results go back to the left row's key ({@link ForeignKeyResult}).
+ * ForeignKeyMember}) are joined with the right table's row (side 1), and each change of the right
+ * row with all left rows of its key. Results go back to the left row's key ({@link
+ * ForeignKeyResult}).
  *
- * <p>State: the right table's latest row of each key, and the left rows that have it.
+ * <p>State: the right table's latest row of each key, and the left rows that refer to it.
  */
 public final class ForeignKeyJoin extends KeyedOperator<RoutedRow> {
   private static final long serialVersionUID = 1L;
@@ -27,9 +28,7 @@ public final class ForeignKeyJoin extends KeyedOperator<RoutedRow> {
   private transient LatestRow right;
   private transient MapState<byte[], byte[]> members;
 
-  /**
-   * @param outer whether a left row without a right one is a result (LEFT)
-   */
+  /** @param outer whether a left row without a right one is a result (LEFT) */
   public ForeignKeyJoin(boolean outer) {
     this.outer = outer;
   }

@@ -3,8 +3,8 @@ package io.streamsql.operators.joins;
 import java.nio.ByteBuffer;
 
 /**
- * What the first step of a foreign-key join tells the second of a left row: it is there, or it has
- * left for another key, or it is deleted. `version` grows with each change of the row.
+ * The message from the first step of a foreign-key join to the second: a left row refers to the
+ * key, has moved to another key, or was deleted. `version` grows with each change of the row.
  */
 final class ForeignKeyMember {
   enum Kind {
@@ -12,7 +12,7 @@ final class ForeignKeyMember {
     LEFT(1),
     DELETED(2);
 
-    /** As which it is written. */
+    /** The encoding of the kind. */
     private final byte code;
 
     Kind(int code) {
@@ -36,7 +36,7 @@ final class ForeignKeyMember {
   /** The primary key of the left table. */
   final byte[] key;
 
-  /** The left row; empty where it is not there. */
+  /** The left row; empty if it moved or was deleted. */
   final byte[] row;
 
   ForeignKeyMember(Kind kind, long version, long time, byte[] key, byte[] row) {

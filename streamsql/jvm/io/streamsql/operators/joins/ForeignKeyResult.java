@@ -2,7 +2,7 @@ package io.streamsql.operators.joins;
 
 import java.nio.ByteBuffer;
 
-/** What the second step of a foreign-key join tells the third: the result of a version, or none. */
+/** The message from the second step of a foreign-key join to the third: the result of a version. */
 final class ForeignKeyResult {
   private static final int NONE = -1;
   final long version;

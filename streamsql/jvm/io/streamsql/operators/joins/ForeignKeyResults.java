@@ -13,9 +13,9 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * The third step of a foreign-key join, by the left table's primary key: passes results on, but
- * none of a version of the left row that a newer one has replaced (results of different foreign
- * keys overtake each other), and deletes only what it has passed on before.
+ * The third step of a foreign-key join, by the left table's primary key. It drops results of
+ * outdated versions of the left row (results of different foreign keys overtake each other), and
+ * deletes only what it has passed on before.
  *
  * <p>State: of each left row the newest version, and whether it has a result.
  */

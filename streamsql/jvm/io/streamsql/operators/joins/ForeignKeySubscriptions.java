@@ -16,8 +16,7 @@ import org.apache.spark.sql.streaming.ValueState;
 
 /**
  * The first step of a foreign-key join, by the left table's primary key: sends each change of a
- * left row to the foreign key that it has ({@link ForeignKeyMember}), and tells the one it had
- * before.
+ * left row to its foreign key ({@link ForeignKeyMember}), and notifies the previous one.
  *
  * <p>A row is a struct of the packed foreign key and the packed columns. State: of each left row
  * the version and the foreign key.
@@ -99,7 +98,7 @@ public final class ForeignKeySubscriptions extends KeyedOperator<RoutedRow> {
     known = true;
   }
 
-  /** The version of a deleted row stays: another row of the key must not begin anew. */
+  /** The version of a deleted row stays: versions of a later row with its key have to be higher. */
   @Override
   protected void finish(byte[] key, TimerValues times, List<RoutedRow> out) {
     if (changed) {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What two rows that agree in their keys have to fulfil besides, to be joined. */
+/** The further condition of a join, for two rows with equal keys. */
 public final class JoinCondition implements Serializable {
   private static final long serialVersionUID = 1L;
   private final Expression condition;
@@ -35,9 +35,9 @@ public final class JoinCondition implements Serializable {
   }
 
   /**
-   * The one column of a selection from the columns of both rows, a BOOLEAN that is not null.
+   * The only column of a selection from both rows' columns, a BOOLEAN that is not null.
    *
-   * @param left,right how many columns each side's rows have, packed
+   * @param left,right the number of columns of each side's packed rows
    */
   public static JoinCondition of(Dataset<Row> met, int left, int right) {
     var dataset = (org.apache.spark.sql.classic.Dataset<Row>) met;
@@ -47,7 +47,7 @@ public final class JoinCondition implements Serializable {
     return new JoinCondition(condition, columns, left, right);
   }
 
-  /** Whether the two rows belong together. */
+  /** Whether the two rows meet the condition. */
   boolean met(byte[] leftBytes, byte[] rightBytes) {
     if (predicate == null) {
       predicate =

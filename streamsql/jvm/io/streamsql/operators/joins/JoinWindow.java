@@ -3,17 +3,17 @@ package io.streamsql.operators.joins;
 import java.io.Serializable;
 
 /**
- * Which rows of two streams meet: a left row and a right one from `before` ms before to `after` ms
- * after it. All times in ms.
+ * The time range of a stream-stream join: a right row joins a left row from `before` ms before to
+ * `after` ms after it. All times in ms.
  *
- * <p>A row can be met by rows that are as late as the grace allows; when the stream's time has
- * passed that, it is gone.
+ * <p>A row can be joined by rows that are as late as the grace allows; when the stream time has
+ * passed that, it is deleted.
  */
 final class JoinWindow implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final long SMALLEST_BUCKET = 1000;
 
-  /** So many ms before and after are no bound: no sum of them and a time overflows. */
+  /** This many ms before and after are unbounded: no sum of them and a time overflows. */
   private static final long FOREVER = 1L << 58;
 
   private final long before;
@@ -26,12 +26,12 @@ final class JoinWindow implements Serializable {
     this.grace = grace;
   }
 
-  /** Whether rows meet whatever their times are, so that none is ever gone. */
+  /** Whether rows join whatever their times are, so that none is ever deleted. */
   boolean isForever() {
     return before >= FOREVER && after >= FOREVER;
   }
 
-  /** The first time that a row of the other side may have to meet one of this side and time. */
+  /** The first time that a partner of a row of this side and time may have. */
   long from(int side, long time) {
     return time - (side == 0 ? before : after);
   }
@@ -41,32 +41,32 @@ final class JoinWindow implements Serializable {
     return time + (side == 0 ? after : before);
   }
 
-  /** Rows of this time and before are gone, once the stream has come to `streamTime`. */
+  /** At this stream time, the time up to which rows are deleted. */
   long goneUntil(long streamTime) {
     return streamTime - (before + after + grace);
   }
 
-  /** The stream's time at which rows of that time can be forgotten: gone, and closed. */
+  /** The stream time at which rows of that time can be deleted: expired, and closed. */
   long forgottenAt(long time) {
     return time + before + after + grace + 1;
   }
 
-  /** The time of the rows that {@link #forgottenAt} gives this time for. */
+  /** The inverse of {@link #forgottenAt}. */
   long timeForgottenAt(long streamTime) {
     return streamTime - before - after - grace - 1;
   }
 
-  /** The stream's time at which no row can come any more that the row could meet. */
+  /** The stream time from which on no partner of the row can arrive. */
   long closedAt(int side, long time) {
     return to(side, time) + grace + 1;
   }
 
-  /** The time of the row of this side that {@link #closedAt} gives this time for. */
+  /** The inverse of {@link #closedAt} for this side. */
   long timeClosedAt(int side, long streamTime) {
     return streamTime - 1 - grace - (side == 0 ? after : before);
   }
 
-  /** Rows are stored by spans of time of this length: a row's partners lie in two or three. */
+  /** The length of the time buckets of stored rows: a row's partners are in two or three. */
   long bucket() {
     return Math.max(before + after + 1, SMALLEST_BUCKET);
   }

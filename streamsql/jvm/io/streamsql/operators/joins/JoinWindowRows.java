@@ -11,9 +11,9 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 
 /**
- * The rows that a stream-stream join keeps of a key: by side and bucket of time, in chunks, so that
- * neither storing nor finding nor dropping a row touches the others. Chunks that a batch has used
- * stay in memory until {@link #store}.
+ * The rows that a stream-stream join keeps of a key: by side and time bucket, in chunks, so that
+ * storing, finding or dropping a row does not touch the others. Chunks that a batch has used stay
+ * in memory until {@link #store}.
  */
 final class JoinWindowRows {
   /** A stored row. */
@@ -50,9 +50,7 @@ final class JoinWindowRows {
   private final boolean one;
   private final Map<Name, RowChunk> used = new HashMap<>();
 
-  /**
-   * @param window whose rows they are: where they meet at any time, one bucket has them all
-   */
+  /** @param window of the join: if it is unbounded, one bucket holds all rows */
   JoinWindowRows(StatefulProcessorHandle handle, JoinWindow window) {
     this.state = handle.getMapState("rows", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     this.length = window.bucket();
@@ -81,7 +79,7 @@ final class JoinWindowRows {
     return false;
   }
 
-  /** The rows from the one time to the other, both included, in the order of their buckets. */
+  /** The rows in the inclusive time range, in the order of their buckets. */
   List<Place> between(int side, long from, long to) {
     List<Place> found = new ArrayList<>();
     long last = bucketOf(to);
@@ -101,7 +99,7 @@ final class JoinWindowRows {
     return found;
   }
 
-  /** Forgets the bucket of that time. */
+  /** Deletes the bucket of that time. */
   void drop(int side, long time) {
     long bucket = bucketOf(time);
     RowChunk first = chunk(new Name(side, bucket, 0));
@@ -113,7 +111,7 @@ final class JoinWindowRows {
     }
   }
 
-  /** The last time that lies in the bucket of that time. */
+  /** The last time in the bucket of that time. */
   long lastOf(long time) {
     return (Math.floorDiv(time, length) + 1) * length - 1;
   }
@@ -123,7 +121,7 @@ final class JoinWindowRows {
     return lastOf(time) == time;
   }
 
-  /** The key's batch is over. */
+  /** Ends the key's batch. */
   void store() {
     used.forEach(
         (name, chunk) -> {

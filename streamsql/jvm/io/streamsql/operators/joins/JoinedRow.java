@@ -3,10 +3,11 @@ package io.streamsql.operators.joins;
 import io.streamsql.operators.OrderedRow;
 
 /**
- * A result of a join: the packed rows of both sides, null where there is none; of tables, a result
- * without any is deleted.
+ * A result of a join: the packed rows of both sides, null for a missing one; a table's result
+ * without both is a deletion.
  *
- * <p>Its place is that within its key: the next operator takes those of several keys by time.
+ * <p>Its place orders the results of one key; the next operator orders those of several keys by
+ * time.
  */
 public final class JoinedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
@@ -61,7 +62,7 @@ public final class JoinedRow extends OrderedRow {
     this.right = right;
   }
 
-  /** Names the row that caused this one, where that is known. */
+  /** Sets the row that caused this one, if it is known. */
   JoinedRow causedBy(OrderedRow row) {
     causePartition = row.getPartition();
     causeOffset = row.getOffset();

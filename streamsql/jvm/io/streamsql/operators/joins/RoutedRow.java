@@ -2,7 +2,7 @@ package io.streamsql.operators.joins;
 
 import io.streamsql.operators.KeyedRow;
 
-/** What an operator sends to the next one, with the key that it goes to. */
+/** A message from an operator to a key of the next one. */
 public final class RoutedRow extends KeyedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
@@ -10,9 +10,7 @@ public final class RoutedRow extends KeyedRow {
   /** For Spark. */
   public RoutedRow() {}
 
-  /**
-   * @param from the key of the sender: of several senders the earliest row comes first
-   */
+  /** @param from the key of the sender: of several senders the earliest row comes first */
   RoutedRow(byte[] from, byte[] key, long time, byte[] headers, byte[] row) {
     super(from, time, headers, row);
     this.key = key;

@@ -5,8 +5,8 @@ import java.util.Arrays;
 
 /**
  * Some rows of one side and bucket of a stream-stream join, as state holds them: the number of the
- * bucket's chunks (kept in its first one alone), then for each row its time, whether it still waits
- * for a partner, its length and its bytes.
+ * bucket's chunks (in its first one only), then for each row its time, whether it still waits for a
+ * partner, its length and its bytes.
  */
 final class RowChunk {
   private static final int HEAD = Integer.BYTES;
@@ -47,7 +47,7 @@ final class RowChunk {
     return changed;
   }
 
-  /** What state is to hold now. */
+  /** The chunk as state holds it. */
   byte[] stored() {
     changed = false;
     return Arrays.copyOf(bytes, size);
@@ -63,7 +63,7 @@ final class RowChunk {
     changed = true;
   }
 
-  /** Rows are known by their place: the first one's, and the one after each; -1: no more. */
+  /** Rows are addressed by position: the first one's, and the one after each; -1: none. */
   int first() {
     return size > HEAD ? HEAD : -1;
   }

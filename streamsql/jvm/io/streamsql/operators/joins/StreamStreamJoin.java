@@ -18,21 +18,21 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Two streams (sides 0 and 1): each row meets those of the other side within the {@link JoinWindow}
- * that came before it. Of an outer side a row that meets none is a result alone: at once, or, if it
- * is held, when its window has closed without one.
+ * Joins two streams (sides 0 and 1): each row with the earlier rows of the other side within the
+ * {@link JoinWindow}. A row of an outer side without a partner is a result by itself: at once, or,
+ * if it is held, when its window has closed.
  *
- * <p>The stream's time is that of the latest row: of the key, or as of the last batch of any key
- * (the watermark). State: the rows of both sides until their time has passed. Where it never does,
- * and no row is held, neither time nor timers are kept: nothing depends on them.
+ * <p>The stream time is that of the latest row: of the key, or as of the last batch of any key (the
+ * watermark). State: the rows of both sides until their time has passed. If it never passes and no
+ * row is held, neither time nor timers are kept: nothing depends on them.
  */
 public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;
   private static final long NEVER = Long.MAX_VALUE;
-  // After a longer leap of time the key's timers tell what is due, not a look into each bucket.
+  // After a longer jump in time the key's timers decide what is due, not a scan of the buckets.
   private static final long MOST_BUCKETS = 1000;
 
-  /** A row that is held, and when it is to be let go. */
+  /** A held row, and when it is released. */
   private record Waiting(int side, long close, JoinWindowRows.Place place) {}
 
   private final JoinWindow window;
@@ -48,7 +48,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private transient long nextClose;
   private transient long waiting;
 
-  /** The join on equality alone. */
+  /** An equi-join. */
   public StreamStreamJoin(
       long before, long after, long grace, boolean leftAlone, boolean rightAlone, boolean held) {
     this(before, after, grace, leftAlone, rightAlone, held, null);
@@ -59,7 +59,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
    * @param leftAlone whether a left row without a right one is a result (LEFT, FULL)
    * @param rightAlone whether a right row without a left one is a result (RIGHT, FULL)
    * @param held whether such a row is held until its window has closed
-   * @param condition what rows that meet must fulfil besides; null: nothing
+   * @param condition the further condition; null: none
    */
   public StreamStreamJoin(
       long before,
@@ -119,7 +119,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     }
   }
 
-  /** The stream's time, now that there is a row of this one. */
+  /** The stream time including this row. */
   private long advance(long time, TimerValues timers) {
     load();
     if (time > latest) {
@@ -129,7 +129,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     return Math.max(latest, timers.getCurrentWatermarkInMs());
   }
 
-  /** The rows of the other side that the row meets, in the order of their times. */
+  /** The row's partners on the other side, in time order. */
   private boolean meet(byte[] key, KeyedRow row, long now, List<JoinedRow> out) {
     int side = row.getSide();
     long time = row.getTime();
@@ -176,7 +176,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     }
   }
 
-  /** Lets go, in the order of their windows' ends, of the key's rows that have waited in vain. */
+  /** Emits the key's held rows without a partner, in the order of their windows' ends. */
   private void closeUntil(long now, byte[] key, List<JoinedRow> out) {
     if (waiting == 0 || now < nextClose) {
       return;
@@ -198,7 +198,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     changed = true;
   }
 
-  /** The waiting rows whose windows close in that span of the stream's time. */
+  /** The held rows whose windows close in that span of the stream time. */
   private void findWaiting(long from, long to, List<Waiting> found) {
     for (int side = 0; side < alone.length; side++) {
       if (!alone[side] || !held) {
@@ -219,7 +219,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     out.add(joined(key, row.place().time(), null, row.side(), row.place().row(), null));
   }
 
-  /** When to look again: no row that waits is closed before; one may be later. */
+  /** The next time to check: no held row closes earlier; one may close later. */
   private long closeAfter(long now) {
     if (waiting == 0) {
       return NEVER;

@@ -12,8 +12,8 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * Stream rows (side 1) meet the row that the table (side 0) has at their time; changes of the table
- * cause nothing. State: the table's latest row of each key.
+ * Joins stream rows (side 1) with the row of the table (side 0) at their time; changes of the table
+ * have no results. State: the table's latest row of each key.
  */
 public final class StreamTableJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;
@@ -22,9 +22,7 @@ public final class StreamTableJoin extends KeyedOperator<JoinedRow> {
   private transient byte[] latest;
   private transient boolean known;
 
-  /**
-   * @param outer whether a stream row without a table row is a result too (LEFT)
-   */
+  /** @param outer whether a stream row without a table row is a result too (LEFT) */
   public StreamTableJoin(boolean outer) {
     this.outer = outer;
   }

@@ -12,8 +12,8 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 
 /**
- * Two tables (sides 0 and 1) by their primary keys: a change of either gives the key's new result,
- * or deletes the one it had. State: both tables' latest row of each key.
+ * Joins two tables (sides 0 and 1) by their primary keys: a change of either gives the key's new
+ * result, or deletes its previous one. State: both tables' latest row of each key.
  */
 public final class TableTableJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;

@@ -9,13 +9,13 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A match that begins with a certain row: the ways in which it can go on, preferred ones first, and
- * the preferred one of those that are complete. What is preferred less than that is given up.
+ * An attempt to match from a certain row: its possible continuations in order of preference, and
+ * the preferred complete one. Continuations that are preferred less than that are dropped.
  */
 final class Attempt {
   private static final int MOST = 10_000;
 
-  /** Says whether a row is of a variable, as {@link MatchConditions#taken}. */
+  /** Decides whether a row matches a variable, as {@link MatchConditions#taken}. */
   interface Judge {
     byte[][] taken(long start, Labels labels, int variable, byte[][] before);
   }
@@ -43,7 +43,7 @@ final class Attempt {
     this.time = time;
   }
 
-  /** One that begins with the row of that number and time, which is not taken yet. */
+  /** An attempt from the row of that number and time, which it has not taken yet. */
   static Attempt at(long start, long time, MatchProgram program, int totals) {
     Attempt attempt = new Attempt(start, time);
     program.follow(
@@ -65,7 +65,7 @@ final class Attempt {
     return start + length;
   }
 
-  /** Whether no row changes anything any more. */
+  /** Whether further rows cannot change the result. */
   boolean decided() {
     return ways.isEmpty();
   }
@@ -75,7 +75,7 @@ final class Attempt {
     return found;
   }
 
-  /** No further row is of the match: it is what was found so far, if anything. */
+  /** Ends the attempt: the result is what was found so far, if anything. */
   void end() {
     ways = new ArrayList<>();
   }
@@ -96,7 +96,7 @@ final class Attempt {
     length++;
   }
 
-  /** Whether the match is complete there; before that, the ways in which it could go on. */
+  /** Whether the match is complete there; otherwise, its possible continuations. */
   private static boolean goesOn(
       MatchProgram program, int place, Labels labels, byte[][] totals, Ways next) {
     boolean[] complete = new boolean[1];
@@ -113,7 +113,7 @@ final class Attempt {
     return complete[0];
   }
 
-  /** Ways without those that go on as one before them. */
+  /** Removes continuations that equal one before them. */
   private static final class Ways {
     private final List<Way> all = new ArrayList<>();
     private final History history;
@@ -138,15 +138,15 @@ final class Attempt {
       all.add(way);
       if (all.size() > MOST) {
         throw new IllegalStateException(
-            "a match of MATCH_RECOGNIZE can go on in more than "
+            "a match of MATCH_RECOGNIZE has more than "
                 + MOST
-                + " ways: its conditions say too little about which row is of which variable, or "
-                + "WITHIN lets it be too long");
+                + " possible continuations: its conditions are not selective enough, or "
+                + "WITHIN allows it to be too long");
       }
     }
   }
 
-  // -- as bytes ------------------------------------------------------------------------------
+  // -- encoding ------------------------------------------------------------------------------
 
   int size() {
     int size = 2 * Long.BYTES + 3 * Integer.BYTES + (found == null ? 0 : found.size());

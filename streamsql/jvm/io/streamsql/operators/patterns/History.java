@@ -6,17 +6,17 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * What of the rows of a match conditions may still depend on: two ways at one place of the pattern
- * that have it in common go on alike.
+ * The part of a match's rows that conditions may still depend on: continuations at one position of
+ * the pattern with equal histories have the same future.
  */
 final class History {
-  private final TreeMap<Integer, Integer> firsts = new TreeMap<>(); // variable -> how many
+  private final TreeMap<Integer, Integer> firsts = new TreeMap<>(); // by variable: the number of rows
   private final TreeMap<Integer, Integer> lasts = new TreeMap<>();
   private final TreeSet<Integer> whole = new TreeSet<>();
 
   History(List<RowPlace> places, Totals totals) {
     for (RowPlace place : places) {
-      if (place.variable() != RowPlace.ANY) { // all ways have the same rows
+      if (place.variable() != RowPlace.ANY) { // all continuations have the same rows
         (place.first() ? firsts : lasts).merge(place.variable(), place.offset() + 1, Math::max);
       }
     }
@@ -27,7 +27,7 @@ final class History {
     }
   }
 
-  /** It, as numbers. */
+  /** Encoded as numbers. */
   List<Integer> of(Labels labels) {
     List<Integer> found = new ArrayList<>();
     firsts.forEach(

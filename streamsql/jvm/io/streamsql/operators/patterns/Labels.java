@@ -3,11 +3,11 @@ package io.streamsql.operators.patterns;
 import java.nio.ByteBuffer;
 
 /**
- * Of which variables the rows of a match are, from its first one on: so many of one, then so many
- * of another. Never changed, so that ways that part have their beginning in common.
+ * The variables of a match's rows, from its first one on, run-length encoded. Immutable, so that
+ * continuations share their beginning.
  */
 final class Labels {
-  /** Those of no row. */
+  /** The labels of no rows. */
   static final Labels NONE = new Labels(null, -1, 0);
 
   private static final int SIZE = Short.BYTES + Integer.BYTES;
@@ -30,12 +30,12 @@ final class Labels {
     return of == variable ? new Labels(before, variable, count + 1) : new Labels(this, of, 1);
   }
 
-  /** How many rows there are. */
+  /** The number of rows. */
   int length() {
     return length;
   }
 
-  /** The place, from 0, of a row of the variable, so many before its last; -1: there is none. */
+  /** The index of the row of the variable that many before its last; -1: there is none. */
   int last(int of, int offset) {
     int left = offset;
     int end = length;
@@ -51,13 +51,13 @@ final class Labels {
     return -1;
   }
 
-  /** The same of a row so many behind the variable's first. */
+  /** The index of the row of the variable that many after its first; -1: there is none. */
   int first(int of, int offset) {
     int count = count(of);
     return offset < count ? last(of, count - 1 - offset) : -1;
   }
 
-  /** How many rows are of the variable. */
+  /** The number of rows of the variable. */
   int count(int of) {
     int rows = 0;
     for (Labels run = this; run.before != null; run = run.before) {
@@ -77,7 +77,7 @@ final class Labels {
     return all;
   }
 
-  /** How many bytes {@link #store} takes. */
+  /** The number of bytes that {@link #store} takes. */
   int size() {
     return Integer.BYTES + runs * SIZE;
   }

@@ -21,9 +21,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a row has to meet to be of a variable: predicates of Spark's over a row of structs, which
- * are rows of the match so far and results of aggregates over them. It finds these; what is in them
- * it does not know.
+ * The conditions of pattern variables: Spark predicates over a row of structs, which are rows of
+ * the match so far and results of aggregates over them. This class finds the structs; it does not
+ * know their content.
  */
 public final class MatchConditions implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -32,7 +32,7 @@ public final class MatchConditions implements Serializable {
   private final List<RowPlace> places;
   private final Totals totals;
   private final int[] conditionOf; // by variables; -1: none
-  private final int[][] reads; // by conditions: which columns, places first
+  private final int[][] reads; // by conditions: the columns that are read, places first
   private final int width; // of a row of the match
   private transient List<BasePredicate> predicates;
   private transient GenericInternalRow input;
@@ -56,14 +56,14 @@ public final class MatchConditions implements Serializable {
   }
 
   /**
-   * Conditions as a frame has them.
+   * The conditions from a frame.
    *
    * @param met a selection of BOOLEANs that are not null, from a frame of structs
    * @param places the rows that are the first of the structs: {@link RowPlace#parse}
-   * @param totals what the other structs are
-   * @param conditionOf of each variable the number of its BOOLEAN, or -1; commas between them
-   * @param reads of each BOOLEAN the numbers of the structs that it is made of; `;` between them
-   * @param width how many columns a row has
+   * @param totals the aggregates that are the other structs
+   * @param conditionOf of each variable the number of its BOOLEAN, or -1; comma-separated
+   * @param reads of each BOOLEAN the numbers of the structs that it reads; separated by `;`
+   * @param width the number of a row's columns
    */
   public static MatchConditions of(
       Dataset<Row> met, String places, Totals totals, String conditionOf, String reads, int width) {
@@ -83,20 +83,20 @@ public final class MatchConditions implements Serializable {
         width);
   }
 
-  /** The rows that conditions are about, besides the one in question. */
+  /** The rows that conditions refer to, apart from the current one. */
   List<RowPlace> places() {
     return places;
   }
 
-  /** Aggregates that conditions are about. */
+  /** Aggregates that conditions refer to. */
   Totals totals() {
     return totals;
   }
 
   /**
-   * The stored aggregates with the row in question; null: it is not of its variable.
+   * The stored aggregates with the current row; null: it does not match its variable.
    *
-   * @param labels with that of the row in question as the last
+   * @param labels with the current row's as the last
    * @param before the stored aggregates of the rows before it
    */
   byte[][] taken(MatchRows rows, long start, Labels labels, int variable, byte[][] before) {
@@ -145,7 +145,7 @@ public final class MatchConditions implements Serializable {
     return totals.result(number, buffers[number]);
   }
 
-  /** The aggregates with the row in question, if they take it in. */
+  /** The aggregates with the current row, if they include its variable. */
   private InternalRow updated(
       int number, MatchRows rows, long start, Labels labels, int variable, byte[][] before) {
     InternalRow buffer = totals.load(number, before[number]);

@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A pattern as a program, by which a match is looked for along several ways at a time. Its
- * instructions: take a row as one of a variable; go on at either of two places, of which the first
- * is preferred; the match is complete.
+ * A pattern compiled to a program, which is run along several continuations at a time. Its
+ * instructions: take a row as one of a variable; fork to two positions, of which the first is
+ * preferred; the match is complete.
  */
 final class MatchProgram implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -17,9 +17,9 @@ final class MatchProgram implements Serializable {
   private final int[] first;
   private final int[] second;
 
-  /** What is told of the places that a way can go on at, preferred ones first. */
+  /** Receives the positions at which a continuation may proceed, in order of preference. */
   interface Visitor {
-    /** Whether more is wanted to know. Without a row at the place the match is complete. */
+    /** Whether to visit further positions. A position without a row completes the match. */
     boolean at(int place, boolean complete);
   }
 
@@ -46,19 +46,19 @@ final class MatchProgram implements Serializable {
     return new MatchProgram(instructions);
   }
 
-  /** The variable that the row at the place is one of. */
+  /** The variable of the row at the position. */
   int variable(int place) {
     return operations[place];
   }
 
-  /** All places with rows that a way can come to from a place, without a row in between. */
+  /** All positions with rows that are reachable without taking a row. */
   void follow(int place, Visitor visitor) {
     follow(place, visitor, new boolean[operations.length]);
   }
 
   private boolean follow(int place, Visitor visitor, boolean[] seen) {
     if (seen[place]) {
-      return true; // there already, by a way that is preferred; or around a part without rows
+      return true; // reached already with higher preference, or by a loop without rows
     }
     seen[place] = true;
     if (operations[place] == FORK) {

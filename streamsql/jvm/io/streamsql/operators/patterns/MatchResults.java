@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** What is told of a match: some of its rows, then aggregates over rows, each packed itself. */
+/** The output of a match: some of its rows, then aggregates over rows, each packed itself. */
 public final class MatchResults implements Serializable {
   private static final long serialVersionUID = 1L;
   private final List<RowPlace> places;
@@ -19,7 +19,7 @@ public final class MatchResults implements Serializable {
 
   /**
    * @param places the rows: {@link RowPlace#parse}
-   * @param width how many columns a row has
+   * @param width the number of a row's columns
    */
   public MatchResults(String places, Totals totals, int width) {
     this.places = RowPlace.parse(places);
@@ -27,7 +27,7 @@ public final class MatchResults implements Serializable {
     this.width = width;
   }
 
-  /** The rows that are told. */
+  /** The rows in the output. */
   List<RowPlace> places() {
     return places;
   }

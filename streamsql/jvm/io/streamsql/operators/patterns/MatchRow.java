@@ -2,7 +2,7 @@ package io.streamsql.operators.patterns;
 
 import io.streamsql.operators.OrderedRow;
 
-/** What is told of a match: see {@link MatchResults}. */
+/** The output of a match: see {@link MatchResults}. */
 public final class MatchRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] made;

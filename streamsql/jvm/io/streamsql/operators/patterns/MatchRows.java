@@ -9,8 +9,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 
 /**
- * The rows of a key that a match may still need, by their numbers, which go on rising: in chunks,
- * of which only those are read that are asked for. Of each row its time, its length and its bytes.
+ * The rows of a key that a match may still need, by ascending numbers: in chunks, which are read on
+ * access. A row is its time, its length and its bytes.
  */
 final class MatchRows {
   private static final int FULL = 4096;
@@ -49,14 +49,14 @@ final class MatchRows {
     this.state = handle.getMapState("rows", Encoders.INT(), Encoders.BINARY(), TTLConfig.NONE());
   }
 
-  /** A key that has none. */
+  /** A key without rows. */
   void clear() {
     chunks.clear();
     end = 0;
     next = 0;
   }
 
-  /** Those of the next key. */
+  /** The next key's rows. */
   void load(ByteBuffer in) {
     clear();
     int number = in.getInt();
@@ -71,12 +71,12 @@ final class MatchRows {
     next = number;
   }
 
-  /** How many bytes {@link #store} takes. */
+  /** The number of bytes that {@link #store} takes. */
   int size() {
     return Long.BYTES + (2 + chunks.size()) * Integer.BYTES;
   }
 
-  /** The key's batch is over. */
+  /** Ends the key's batch. */
   void store(ByteBuffer out) {
     out.putInt(chunks.isEmpty() ? next : chunks.get(0).number);
     out.putLong(first()).putInt(chunks.size());
@@ -97,12 +97,12 @@ final class MatchRows {
     chunk.changed = false;
   }
 
-  /** The number of the first row that is still there. */
+  /** The number of the first remaining row. */
   long first() {
     return chunks.isEmpty() ? end : chunks.get(0).first;
   }
 
-  /** The number of the row that comes next. */
+  /** The number of the next row. */
   long end() {
     return end;
   }
@@ -159,7 +159,7 @@ final class MatchRows {
     return chunk;
   }
 
-  /** Rows before that one are needed no more. */
+  /** Releases rows before that number. */
   void keep(long row) {
     int gone = 0;
     while (gone < chunks.size() && chunks.get(gone).first + chunks.get(gone).count <= row) {

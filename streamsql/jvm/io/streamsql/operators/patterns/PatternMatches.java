@@ -19,23 +19,23 @@ import org.apache.spark.sql.streaming.ValueState;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A row for each match of a pattern among the rows of a key, in the order of their times. Of rows
- * that may be the first of a match the earliest is tried, with all rows behind it, until it is
- * decided; where matches may overlap all of them are tried at a time.
+ * Emits a row for each match of a pattern among the rows of a key, in time order. The earliest row
+ * that may begin a match is tried with all rows after it, until it is decided; if matches may
+ * overlap, all such rows are tried at a time.
  *
- * <p>State, of each key: the time of its last row, the matches that have begun, and the rows that
- * they and those behind them may need. Where a match has a time in which it ends, a timer decides
- * it then, and a key is forgotten when no match has begun. With a grace also the rows that wait for
- * earlier ones, each with a timer.
+ * <p>State per key: the time of its last row, the attempts that have begun, and the rows that they
+ * and later ones may need. If a match has a time limit, a timer decides it then, and a key is
+ * deleted when no attempt is open. With a grace, also the rows that wait for earlier ones, each
+ * with a timer.
  */
 public final class PatternMatches extends KeyedOperator<MatchRow> {
-  /** A row waits for nothing: one that comes after a later one is late. */
+  /** Rows do not wait: one that arrives after a later one is late. */
   public static final long AT_ONCE = -1;
 
-  /** Rows end, and wait for all others. */
+  /** Input is bounded; rows wait until its end. */
   public static final long AT_THE_END = Long.MAX_VALUE;
 
-  /** A match may take as long as it likes. */
+  /** A match has no time limit. */
   public static final long FOR_EVER = -1;
 
   private static final long serialVersionUID = 1L;
@@ -54,15 +54,14 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
   private transient TreeMap<Long, List<byte[]>> held;
   private transient List<Attempt> attempts;
   private transient boolean loaded;
-  private transient long last; // no row that is earlier is taken any more
+  private transient long last; // no earlier row is taken any more
   private transient long timer;
   private transient long begin; // the number of the row with which the next attempt begins
 
   /**
    * @param program see {@link MatchProgram#parse}
    * @param skip see {@link SkipRule#parse}
-   * @param within how much later than the first row of a match all others are less, in ms; or
-   *     FOR_EVER
+   * @param within the time limit of a match after its first row (exclusive), in ms; or FOR_EVER
    * @param grace how long a row waits for earlier ones, in ms; or AT_ONCE, AT_THE_END
    */
   public PatternMatches(
@@ -94,17 +93,17 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     return grace != AT_ONCE && grace != AT_THE_END;
   }
 
-  /** How much later than its rows time is known to be. */
+  /** How far the known time is beyond that of the rows. */
   private long delay() {
     return waits() ? grace : 0;
   }
 
-  /** Whether time alone tells that a key's state is of no use any more. */
+  /** Whether time alone decides that a key's state can be deleted. */
   private boolean forgets() {
     return within != FOR_EVER && depth() == 0;
   }
 
-  /** How many rows before those of a match are looked at. */
+  /** The number of rows before a match that are read. */
   private int depth() {
     int most = conditions.places().stream().mapToInt(RowPlace::back).max().orElse(0);
     return Math.max(most, results.places().stream().mapToInt(RowPlace::back).max().orElse(0));
@@ -139,10 +138,10 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
   }
 
   /**
-   * Whether a later row has been taken. Where rows wait, also whether time has decided a match that
-   * it could have been of, or a key is forgotten of which that may be so. Where they do not wait,
-   * the time of other partitions of a topic may be far ahead, as when a query catches up: a row is
-   * late for no reason but its key's own rows.
+   * Whether a later row has been taken. If rows wait, also whether time has decided a match that
+   * the row could have been part of; the same applies to a deleted key. If they do not wait, the
+   * time of other partitions of a topic may be far ahead, for example in a catch-up: then only rows
+   * of the same key make a row late.
    */
   private boolean isLate(long time, long watermark) {
     if (grace == AT_THE_END) {
@@ -155,7 +154,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     return forgotten && watermark > 0 && time + kept() < watermark;
   }
 
-  /** How long after its last row a key that can be forgotten is, in ms. */
+  /** When a key that can be deleted is, in ms after its last row. */
   private long kept() {
     return within + delay();
   }
@@ -168,7 +167,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     advance(key, out);
   }
 
-  /** Tries all rows that there are, as far as they tell. */
+  /** Tries all rows, as far as they decide. */
   private void advance(byte[] key, List<MatchRow> out) {
     while (begin < rows.end()) {
       if (skip.overlapping()) {
@@ -194,7 +193,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     return Attempt.at(row, rows.time(row), program, conditions.totals().size());
   }
 
-  /** Has all attempts take the rows up to before that number. */
+  /** Gives all attempts the rows up to before that number. */
   private void step(byte[] key, List<MatchRow> out, long end) {
     for (Attempt attempt : List.copyOf(attempts)) {
       while (!attempt.decided() && attempt.next() < end) {
@@ -218,7 +217,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
             conditions.taken(rows, start, labels, variable, before));
   }
 
-  /** The attempt is over: what it has found is a match. */
+  /** Ends the attempt: what it has found is a match. */
   private void conclude(byte[] key, Attempt attempt, List<MatchRow> out) {
     attempts.remove(attempt);
     Labels found = attempt.found();
@@ -231,7 +230,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     }
   }
 
-  /** What ends by that time is decided; where rows wait, those from before it have all come. */
+  /** Decides what ends by that time; if rows wait, all earlier ones have arrived. */
   private void expire(byte[] key, long time, List<MatchRow> out) {
     while (!attempts.isEmpty() && end(attempts.get(0)) <= time) {
       if (waits()) {
@@ -242,7 +241,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     }
   }
 
-  /** When an attempt is decided, whatever comes. */
+  /** When time decides an attempt. */
   private long end(Attempt attempt) {
     return attempt.time() + within;
   }
@@ -343,7 +342,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     head.update(out.array());
   }
 
-  /** Asks for a timer where time alone decides something, unless one comes before that. */
+  /** Sets a timer where time alone decides something, unless an earlier one is set. */
   private void await() {
     if (!timed() || within == FOR_EVER) {
       return;

@@ -5,12 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which row of a match is meant.
+ * Refers to a row of a match.
  *
- * @param variable whose; ANY: all rows are
- * @param first whether it is counted from the first of them, else back from the last
- * @param offset so many of them from there
- * @param back so many rows of the partition before that, whatever they are
+ * @param variable of the row; ANY: all variables
+ * @param first whether it is counted from the first row, else back from the last
+ * @param offset the distance from there
+ * @param back the further distance backwards, over all rows of the partition
  */
 record RowPlace(int variable, boolean first, int offset, int back) implements Serializable {
   /** All variables together. */
@@ -19,7 +19,7 @@ record RowPlace(int variable, boolean first, int offset, int back) implements Se
   private static final long serialVersionUID = 1L;
   private static final long NOWHERE = -1;
 
-  /** Places as text: `0,false,1,0` of each, and `;` between them. */
+  /** Parses places: `0,false,1,0` each, separated by `;`. */
   static List<RowPlace> parse(String text) {
     List<RowPlace> places = new ArrayList<>();
     for (String part : text.isEmpty() ? new String[0] : text.split(";", -1)) {

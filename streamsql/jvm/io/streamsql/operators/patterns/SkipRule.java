@@ -3,8 +3,8 @@ package io.streamsql.operators.patterns;
 import java.io.Serializable;
 
 /**
- * Where the next match may begin: behind the last row of one; behind its first; or with the first
- * or the last row of a variable, but never with the row that it began with itself.
+ * Where the next match may begin: after the last row of one; after its first; or with the first or
+ * the last row of a variable, but never with the row that the match itself began with.
  */
 record SkipRule(Kind kind, int variable) implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -22,7 +22,7 @@ record SkipRule(Kind kind, int variable) implements Serializable {
     return new SkipRule(Kind.valueOf(parts[0]), parts.length > 1 ? Integer.parseInt(parts[1]) : -1);
   }
 
-  /** Whether a match decides nothing about those that begin behind its first row. */
+  /** Whether matches may overlap from the second row on. */
   boolean overlapping() {
     return kind == Kind.NEXT_ROW;
   }

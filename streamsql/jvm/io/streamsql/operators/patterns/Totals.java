@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** Aggregates over the rows of variables: of each variable that has some, all of them together. */
+/** Aggregates over the rows of variables, grouped by variable. */
 public final class Totals implements Serializable {
   private static final long serialVersionUID = 1L;
   private final List<AggregateBuffers> buffers;
@@ -15,7 +15,7 @@ public final class Totals implements Serializable {
 
   /**
    * @param buffers of the aggregates of a variable, each
-   * @param variables the variables' numbers, -1 for all rows; commas between them
+   * @param variables the variables' numbers, -1 for all rows; comma-separated
    */
   public Totals(List<AggregateBuffers> buffers, String variables) {
     this.buffers = new ArrayList<>(buffers);
@@ -28,22 +28,22 @@ public final class Totals implements Serializable {
         : Arrays.stream(text.split(",", -1)).mapToInt(Integer::parseInt).toArray();
   }
 
-  /** How many there are. */
+  /** The number of variables with aggregates. */
   int size() {
     return variables.length;
   }
 
-  /** The variable whose rows are taken in, or {@link RowPlace#ANY}. */
+  /** The variable whose rows are aggregated, or {@link RowPlace#ANY}. */
   int variable(int number) {
     return variables[number];
   }
 
-  /** Whether a row of the variable is taken in. */
+  /** Whether a row of the variable is aggregated. */
   boolean takes(int number, int variable) {
     return variables[number] == RowPlace.ANY || variables[number] == variable;
   }
 
-  /** The buffer that was stored; without one, one that has seen no row. */
+  /** The stored buffer, or that of no rows. */
   InternalRow load(int number, byte[] stored) {
     AggregateBuffers own = buffers.get(number);
     return stored == null ? own.create() : own.load(stored);

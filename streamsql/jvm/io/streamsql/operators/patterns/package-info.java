@@ -1,2 +1,2 @@
-/** Rows that follow each other in a pattern: MATCH_RECOGNIZE. */
+/** Row pattern matching: MATCH_RECOGNIZE. */
 package io.streamsql.operators.patterns;

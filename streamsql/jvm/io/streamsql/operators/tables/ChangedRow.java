@@ -3,7 +3,7 @@ package io.streamsql.operators.tables;
 import io.streamsql.operators.KeyedRow;
 import io.streamsql.operators.OrderedRow;
 
-/** What a table's row was and what it has become, packed; null where there was or is none. */
+/** A table's row before and after a change, packed; null if there was or is none. */
 public final class ChangedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
@@ -15,7 +15,7 @@ public final class ChangedRow extends OrderedRow {
   public ChangedRow() {}
 
   /**
-   * @param key whom it concerns
+   * @param key of the row
    * @param cause the row whose headers, place and time it takes over: changes stay in the order of
    *     the log
    */

@@ -16,8 +16,8 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The first row of each key. With windows the key holds the one that the row is in, and is
- * forgotten when the time for late rows is over. The first column of a row is its stream time.
+ * Passes the first row of each key. With windows the key includes the window, and is deleted when
+ * the time for late rows is over. The first column of a row is its stream time.
  *
  * <p>State: that the key has been seen.
  */
@@ -30,8 +30,8 @@ public final class Deduplication extends KeyedOperator<ChangedRow> {
   private transient ValueState<byte[]> seen;
 
   /**
-   * @param columns how many columns a row has
-   * @param size of a window, in ms; 0: keys are never forgotten
+   * @param columns the number of a row's columns
+   * @param size of a window, in ms; 0: keys are never deleted
    * @param grace how late a row may be, in ms
    */
   public Deduplication(int columns, long size, long grace) {

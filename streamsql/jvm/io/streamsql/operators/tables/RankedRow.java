@@ -2,7 +2,7 @@ package io.streamsql.operators.tables;
 
 import io.streamsql.operators.OrderedRow;
 
-/** The row that has a number of its group from now on, packed; null where none has it any more. */
+/** The row that has a number of its group from now on, packed; null if no row has it any more. */
 public final class RankedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
@@ -15,7 +15,7 @@ public final class RankedRow extends OrderedRow {
 
   /**
    * @param number from 1
-   * @param rank from 1: what rows that are equal in their order share
+   * @param rank from 1: shared by rows that are equal in their order
    * @param time ms since the epoch
    */
   RankedRow(byte[] key, long number, long rank, long time, byte[] row) {

@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Which of two packed rows comes first: by the columns behind the first one, nulls last; then by
- * the first column, a BINARY that tells rows of a table apart and is null in those of a stream.
+ * Compares two packed rows: by the columns after the first one, nulls last; then by the first
+ * column, a BINARY that identifies rows of a table and is null in rows of a stream.
  */
 final class RowRanking implements Comparator<byte[]>, Serializable {
   private static final long serialVersionUID = 1L;
@@ -27,9 +27,7 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
   private final String directions;
   private transient InterpretedOrdering ordering;
 
-  /**
-   * @param directions of each column in the ordering a letter, `a` for ascending or `d`
-   */
+  /** @param directions of each column in the ordering a letter, `a` for ascending or `d` */
   RowRanking(StructType type, String directions) {
     this.type = type;
     this.directions = directions;
@@ -46,12 +44,12 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
     return Arrays.compareUnsigned(left.getBinary(0), right.getBinary(0));
   }
 
-  /** Whether the order has none of two rows before the other. */
+  /** Whether the two rows are equal in the order. */
   boolean ties(byte[] a, byte[] b) {
     return ordering().compare(row(a), row(b)) == 0;
   }
 
-  /** What tells the row apart; null in a stream. */
+  /** The row's identity; null in a stream. */
   byte[] id(byte[] bytes) {
     UnsafeRow row = row(bytes);
     return row.isNullAt(0) ? null : row.getBinary(0);

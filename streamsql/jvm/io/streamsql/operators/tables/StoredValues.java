@@ -15,20 +15,20 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * A table's rows of which a change does not tell all values: those that it leaves out are the ones
- * that the row had before. A row is BOOLEAN, whether it is deleted, and packed columns, of which
- * the first is always told, and each of the others is null where it is not. A value that was never
- * told stays null.
+ * Completes a table's rows whose changes omit unchanged values, with the values that the row had
+ * before. A row is BOOLEAN, whether it is deleted, and packed columns, of which the first is always
+ * present, and each of the others is null if it is omitted. A value that was never present stays
+ * null.
  *
  * <p>State: of each key the values of these other columns.
  */
 public final class StoredValues extends KeyedOperator<ChangedRow> {
   private static final long serialVersionUID = 1L;
 
-  /** Places in a row. */
+  /** Indices in a row. */
   private static final int DELETED = 0;
 
-  private static final int TOLD = 1;
+  private static final int GIVEN = 1;
   private static final int FIRST = 2;
 
   private final int columns;
@@ -37,9 +37,7 @@ public final class StoredValues extends KeyedOperator<ChangedRow> {
   private transient boolean known;
   private transient boolean changed;
 
-  /**
-   * @param columns how many columns a row has
-   */
+  /** @param columns the number of a row's columns */
   public StoredValues(int columns) {
     this.columns = columns;
   }
@@ -60,12 +58,12 @@ public final class StoredValues extends KeyedOperator<ChangedRow> {
       current = stored.get();
       known = true;
     }
-    UnsafeRow told = row(row.getRow());
+    UnsafeRow given = row(row.getRow());
     byte[] whole = row.getRow();
     byte[] kept = null;
-    if (!told.getBoolean(DELETED)) {
-      byte[][] values = values(told, current == null ? null : row(current));
-      whole = packed(told.getBinary(TOLD), values);
+    if (!given.getBoolean(DELETED)) {
+      byte[][] values = values(given, current == null ? null : row(current));
+      whole = packed(given.getBinary(GIVEN), values);
       kept = packed(null, values);
     }
     changed |= !Arrays.equals(kept, current);
@@ -79,21 +77,21 @@ public final class StoredValues extends KeyedOperator<ChangedRow> {
     return row;
   }
 
-  private byte[][] values(UnsafeRow told, UnsafeRow before) {
+  private byte[][] values(UnsafeRow given, UnsafeRow before) {
     byte[][] values = new byte[columns][];
     for (int i = FIRST; i < columns; i++) {
-      UnsafeRow from = told.isNullAt(i) ? before : told;
+      UnsafeRow from = given.isNullAt(i) ? before : given;
       values[i] = from == null || from.isNullAt(i) ? null : from.getBinary(i);
     }
     return values;
   }
 
-  private byte[] packed(byte[] told, byte[][] values) {
+  private byte[] packed(byte[] given, byte[][] values) {
     UnsafeRowWriter writer = new UnsafeRowWriter(columns);
     writer.reset();
     writer.zeroOutNullBytes();
     writer.write(DELETED, false);
-    write(writer, TOLD, told);
+    write(writer, GIVEN, given);
     for (int i = FIRST; i < columns; i++) {
       write(writer, i, values[i]);
     }

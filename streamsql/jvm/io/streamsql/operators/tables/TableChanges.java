@@ -14,10 +14,10 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * What a change of a table's row means to the groups that its rows are in: each result is keyed by
- * a group and has the row that leaves it (before) and the one that comes (after). A row that has
- * moved to another group makes two. Rows are pairs of BINARY: the packed group and what it is to
- * get.
+ * Translates a change of a table's row to changes of groups: each result is keyed by a group and
+ * has the row that leaves it (before) and the one that enters it (after). A row that moves to
+ * another group gives two. Rows are pairs of BINARY: the packed group and the inputs of its
+ * aggregates.
  *
  * <p>State: of each key of the table the latest such pair.
  */

@@ -17,11 +17,11 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A table's rows behind a filter: those that pass, and of those that do not the ones whose key has
- * passed before and is deleted by them. A row's first column says whether it passes, its second
- * when the key has had its time (event time, ms; null: never).
+ * A filter on a table: passes matching rows, and a deletion for a row that no longer matches. A
+ * row's first column is the condition's result, its second the time at which the key expires (event
+ * time, ms; null: never).
  *
- * <p>State: the keys that have passed and have not had their time.
+ * <p>State: the keys that have passed and have not expired.
  */
 public final class TableFilter extends KeyedOperator<ChangedRow> {
   private static final long serialVersionUID = 1L;
@@ -31,8 +31,8 @@ public final class TableFilter extends KeyedOperator<ChangedRow> {
   private transient ValueState<byte[]> passed;
 
   /**
-   * @param columns how many columns a row has
-   * @param expire whether there are keys that have their time
+   * @param columns the number of a row's columns
+   * @param expire whether keys expire
    */
   public TableFilter(int columns, boolean expire) {
     this.columns = columns;

@@ -22,13 +22,12 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * The first rows of each group by an order, each under its number from 1. Rows come as changes:
- * pairs of BINARY, the row that goes (null: none) and the one that comes. Results are the numbers
- * that have another row, or another rank of it, after a batch than before.
+ * The first rows of each group by an order, each under its number from 1. Input rows are changes:
+ * pairs of BINARY, the row that is removed (null: none) and the one that is added. Results are the
+ * numbers whose row, or its rank, has changed in a batch.
  *
- * <p>State, of each group: the first rows in their order, and where rows can go the others, too, of
- * which the best come up when some of the first have gone. Every row among the others comes after
- * all of the first.
+ * <p>State, of each group: the first rows in order and, if rows can be removed, the others, too, of
+ * which the best move up. Every one of the others comes after all of the first.
  */
 public final class TopN extends KeyedOperator<RankedRow> {
   private static final long serialVersionUID = 1L;
@@ -44,7 +43,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
   private transient long waiting;
   private transient long time;
 
-  /** How rows are counted that are equal in the order. */
+  /** The ranking of rows that are equal in the order. */
   private enum Ranks {
     ROW_NUMBER,
     RANK,
@@ -53,9 +52,9 @@ public final class TopN extends KeyedOperator<RankedRow> {
 
   /**
    * @param type of a row, as JSON; see {@link RowRanking}
-   * @param count up to which rank rows are wanted
-   * @param retracts whether rows go
-   * @param ranks ROW_NUMBER, RANK or DENSE_RANK: what the rank of a row is
+   * @param count the last rank in the result
+   * @param retracts whether rows are removed
+   * @param ranks ROW_NUMBER, RANK or DENSE_RANK: how a row's rank is counted
    */
   public TopN(String type, String directions, int count, boolean retracts, String ranks) {
     this.ranks = Ranks.valueOf(ranks);
@@ -76,7 +75,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
         getHandle().getMapState("others", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
   }
 
-  /** So many are kept in order: with room for some to go before the others are looked through. */
+  /** The number of rows that are kept in order: spares delay the scan of the others. */
   private int capacity() {
     return retracts ? 2 * count + 16 : count;
   }
@@ -113,7 +112,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
     }
   }
 
-  /** How many of the first rows have a rank that is wanted. */
+  /** How many of the first rows have a rank in the result. */
   private int wanted() {
     if (ranks == Ranks.DENSE_RANK) {
       int others = 0;
@@ -131,7 +130,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
     return number;
   }
 
-  /** Whether the row there is equal to the one before it. */
+  /** Whether the row at the index is equal to the one before it. */
   private boolean tied(int place) {
     return ranking.ties(first.get(place - 1), first.get(place));
   }
@@ -170,7 +169,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
     }
   }
 
-  /** Whether none of the others has a rank that is wanted. */
+  /** Whether none of the others has a rank in the result. */
   private boolean complete() {
     if (waiting == 0) {
       return true;
@@ -178,7 +177,7 @@ public final class TopN extends KeyedOperator<RankedRow> {
     return ranks == Ranks.ROW_NUMBER ? first.size() >= count : wanted() < first.size();
   }
 
-  /** Takes the best of the others. */
+  /** Moves the best of the others up. */
   private void refill() {
     int room = Math.max(capacity() - first.size(), count);
     PriorityQueue<byte[]> best = new PriorityQueue<>(ranking.reversed());

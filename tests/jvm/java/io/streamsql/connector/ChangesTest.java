@@ -103,7 +103,7 @@ class ChangesTest {
     ChangeDecoder decoder = table("DEBEZIUM_JSON", Map.of(), "V STRING");
     assertTrue(refusal(decoder, "{'id':1,'v':'a'}").contains("lacks op"));
     assertTrue(refusal(decoder, "{'op':'t'}").startsWith("the table was truncated"));
-    assertEquals("no change of a row: op 'm'", refusal(decoder, "{'op':'m'}"));
+    assertEquals("not a change of a row: op 'm'", refusal(decoder, "{'op':'m'}"));
     assertEquals("op 'c' lacks the row after it", refusal(decoder, "{'op':'c','after':null}"));
     assertEquals(
         "$.after.ID: a part of the primary key is null or missing",
@@ -126,7 +126,7 @@ class ChangesTest {
       String truncated = "{'op':'t','before':null,'after':null}";
       if (stops) {
         assertEquals(
-            "the table was truncated in the database, which does not say its rows: they stay, says"
+            "the table was truncated in the database; its rows stay, since the record does not list them, says"
                 + " the record at topic in, partition 1, offset 7. To go on with them, SET"
                 + " 'streamsql.on.truncate' = 'continue' and RESUME the query",
             assertThrows(IllegalStateException.class, () -> rows(decoder, null, truncated))

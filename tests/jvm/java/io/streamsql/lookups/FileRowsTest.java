@@ -27,8 +27,8 @@ import org.junit.jupiter.api.io.TempDir;
 class FileRowsTest {
   private static final StructType SCHEMA =
       new StructType().add("ID", DataTypes.IntegerType).add("NAME", DataTypes.StringType);
-  private final Patience patience =
-      new Patience(TimeUnit.MILLISECONDS.toNanos(100), TimeUnit.MILLISECONDS.toNanos(50));
+  private final Retries retries =
+      new Retries(TimeUnit.MILLISECONDS.toNanos(100), TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
   private final Configuration conf = new Configuration(false);
@@ -45,7 +45,7 @@ class FileRowsTest {
     LookupTable table =
         new LookupTable(
             "T", "FILE", place.toString(), format, "", "", "", 1000, 0, 0, SCHEMA, 1, List.of());
-    return new FileRows(table, conf, patience, clock::get);
+    return new FileRows(table, conf, retries, clock::get);
   }
 
   private static void write(Path path, String text) throws IOException {

@@ -32,8 +32,8 @@ class JdbcRowsTest {
           .add("ID", DataTypes.LongType)
           .add("part No", DataTypes.StringType)
           .add("LABEL", DataTypes.StringType);
-  private final Patience patience =
-      new Patience(TimeUnit.MILLISECONDS.toNanos(300), TimeUnit.MILLISECONDS.toNanos(50));
+  private final Retries retries =
+      new Retries(TimeUnit.MILLISECONDS.toNanos(300), TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
   private final List<String> asked = new ArrayList<>();
@@ -52,7 +52,7 @@ class JdbcRowsTest {
   }
 
   private JdbcRows source(int rows) {
-    return new JdbcRows(table(rows), new Connections(this::open), patience, clock::get);
+    return new JdbcRows(table(rows), new Connections(this::open), retries, clock::get);
   }
 
   private Connection open() {

@@ -110,7 +110,7 @@ class LookupServerTest {
       assertEquals("the table is still being read", answer(in));
       LookupServer.release(incomplete);
       ask(channel, incomplete, "a");
-      assertEquals("the lookup is not known any more", answer(in));
+      assertEquals("unknown lookup", answer(in));
       ask(channel, number, "a");
       assertEquals("[1]", answer(in));
     }

@@ -168,7 +168,7 @@ class DataLossTest {
   void aLogThatWasCutOffIsReadFromItsEnd() throws Exception {
     stops().begin(at(50), null);
     log("first", 0, 40);
-    assertTrue(error(stops(), at(50), null).contains("cut off at offset 40"));
+    assertTrue(error(stops(), at(50), null).contains("truncated at offset 40"));
     assertEquals(at(40), goesOn().begin(at(50), null));
   }
 

@@ -20,16 +20,16 @@ import org.junit.jupiter.api.Test;
 import scala.Product2;
 
 /** Rows from several tasks to one: all of them, in each one's order, and an end only after all. */
-class LaneTest {
+class RowQueueTest {
   private static final int MANY = 1 << 17;
   private final TaskContext task = TaskContext$.MODULE$.empty();
 
   @Test
   void aReaderGetsTheRowsOfAllWritersInTheOrderOfEach() throws Exception {
-    Lane lane = new Lane(2);
-    CompletableFuture<Void> first = writing(lane, 0, 10_000);
-    CompletableFuture<Void> second = writing(lane, 100_000, 110_000);
-    List<Integer> found = rows(lane);
+    RowQueue queue = new RowQueue(2);
+    CompletableFuture<Void> first = writing(queue, 0, 10_000);
+    CompletableFuture<Void> second = writing(queue, 100_000, 110_000);
+    List<Integer> found = rows(queue);
     first.get(10, TimeUnit.SECONDS);
     second.get(10, TimeUnit.SECONDS);
     assertEquals(20_000, found.size());
@@ -39,34 +39,34 @@ class LaneTest {
 
   @Test
   void aReaderWaitsForEveryWriter() throws Exception {
-    Lane lane = new Lane(2);
-    lane.end();
-    CompletableFuture<List<Integer>> reading = CompletableFuture.supplyAsync(() -> rows(lane));
+    RowQueue queue = new RowQueue(2);
+    queue.end();
+    CompletableFuture<List<Integer>> reading = CompletableFuture.supplyAsync(() -> rows(queue));
     assertFalse(reading.isDone());
-    lane.put(7, 1, task);
-    lane.end();
+    queue.put(7, 1, task);
+    queue.end();
     assertEquals(List.of(7), reading.get(10, TimeUnit.SECONDS));
   }
 
   @Test
   void aWriterWaitsForAReaderThatIsFarBehind() throws Exception {
-    Lane lane = new Lane(1);
+    RowQueue queue = new RowQueue(1);
     CompletableFuture<Integer> writing =
         CompletableFuture.supplyAsync(
             () -> {
               int rows = 0;
               for (; rows < 100; rows++) {
-                put(lane, rows, MANY);
+                put(queue, rows, MANY);
               }
-              lane.end();
+              queue.end();
               return rows;
             });
     int most = 0;
     int all = 0;
     ArrayDeque<Object> empty = new ArrayDeque<>();
-    for (ArrayDeque<Object> taken = lane.take(empty, task);
+    for (ArrayDeque<Object> taken = queue.take(empty, task);
         !taken.isEmpty();
-        taken = lane.take(new ArrayDeque<>(), task)) {
+        taken = queue.take(new ArrayDeque<>(), task)) {
       most = Math.max(most, taken.size());
       all += taken.size();
     }
@@ -84,7 +84,7 @@ class LaneTest {
   }
 
   private static Class<?> thrownWhenInterrupted(TaskContext task) throws InterruptedException {
-    LaneRows<Object, Object> rows = new LaneRows<>(new Lane(1), task);
+    QueuedRows<Object, Object> rows = new QueuedRows<>(new RowQueue(1), task);
     List<Throwable> thrown = new ArrayList<>();
     Thread reader =
         new Thread(() -> thrown.add(assertThrows(RuntimeException.class, rows::hasNext)));
@@ -96,63 +96,63 @@ class LaneTest {
 
   @Test
   void rowsAreTakenByOneTask() {
-    Lane lane = new Lane(1);
-    lane.open();
-    assertThrows(IllegalStateException.class, lane::open);
+    RowQueue queue = new RowQueue(1);
+    queue.open();
+    assertThrows(IllegalStateException.class, queue::open);
   }
 
   @Test
   void afterTheEndThereIsNothing() {
-    Lane lane = new Lane(1);
-    lane.end();
-    LaneRows<Integer, Integer> rows = new LaneRows<>(lane, task);
+    RowQueue queue = new RowQueue(1);
+    queue.end();
+    QueuedRows<Integer, Integer> rows = new QueuedRows<>(queue, task);
     assertFalse(rows.hasNext());
     assertThrows(NoSuchElementException.class, rows::next);
   }
 
   @Test
   void aReaderWorksFromItsFirstRowUntilItFindsNone() throws Exception {
-    Lane lane = new Lane(1);
-    lane.put(1, 1, task);
-    LaneRows<Integer, Integer> rows = new LaneRows<>(lane, task);
+    RowQueue queue = new RowQueue(1);
+    queue.put(1, 1, task);
+    QueuedRows<Integer, Integer> rows = new QueuedRows<>(queue, task);
     assertTrue(rows.hasNext());
-    assertTrue(lane.workingFor() > 0);
+    assertTrue(queue.workingFor() > 0);
     rows.next();
-    lane.end();
+    queue.end();
     assertFalse(rows.hasNext());
-    assertEquals(0, lane.workingFor());
+    assertEquals(0, queue.workingFor());
   }
 
   @Test
   void anExchangeTellsHowLongTheReadersOfARunHaveWorked() throws Exception {
     Exchange exchange = new Exchange(1, 2);
     exchange.readBy("this run");
-    exchange.lane(0).put(1, 1, task);
+    exchange.queue(0).put(1, 1, task);
     assertTrue(exchange.workingFor("this run") > 0);
     assertEquals(0, exchange.workingFor("another run"));
   }
 
-  private CompletableFuture<Void> writing(Lane lane, int from, int to) {
+  private CompletableFuture<Void> writing(RowQueue queue, int from, int to) {
     return CompletableFuture.runAsync(
         () -> {
           for (int row = from; row < to; row++) {
-            put(lane, row, 100);
+            put(queue, row, 100);
           }
-          lane.end();
+          queue.end();
         });
   }
 
-  private void put(Lane lane, int row, int size) {
+  private void put(RowQueue queue, int row, int size) {
     try {
-      lane.put(row, size, task);
+      queue.put(row, size, task);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
   }
 
-  private List<Integer> rows(Lane lane) {
+  private List<Integer> rows(RowQueue queue) {
     List<Integer> found = new ArrayList<>();
-    LaneRows<Integer, Integer> rows = new LaneRows<>(lane, task);
+    QueuedRows<Integer, Integer> rows = new QueuedRows<>(queue, task);
     while (rows.hasNext()) {
       Product2<Integer, Integer> pair = rows.next();
       found.add(pair._2());

@@ -7,11 +7,11 @@ import org.apache.spark.TaskContext;
  * The rows of one partition of a shuffle, from all tasks that write to it to the one that reads it.
  * Rows of one writer keep their order.
  */
-final class Lane {
-  /** More than that waits for the reader, however fast rows are written. */
+final class RowQueue {
+  /** Writers wait for the reader beyond this size. */
   private static final long MOST_BYTES = 1L << 20;
 
-  /** How often who waits looks whether its task is to end, should nobody interrupt it. */
+  /** How often a waiting task checks whether it was killed, in case of a missed interrupt. */
   private static final long LOOK_MS = 200;
 
   private ArrayDeque<Object> rows = new ArrayDeque<>();
@@ -19,28 +19,28 @@ final class Lane {
   private long bytes;
   private int writing;
 
-  /** Whether the reader has no row to work on, and since when it has had some without a break. */
+  /** Whether the reader waits for rows, and since when it has had some without a break. */
   private boolean idle;
 
   private long workingSince = System.nanoTime();
 
-  Lane(int writers) {
+  RowQueue(int writers) {
     writing = writers;
   }
 
   /**
    * Begins to read, which one task does once.
    *
-   * @throws IllegalStateException for another, as its rows would be those that the first one left
+   * @throws IllegalStateException if another task has read it, whose rows would be missing
    */
   synchronized void open() {
     if (read) {
-      throw new IllegalStateException("the rows of a lane have been taken by a task before");
+      throw new IllegalStateException("another task has read this partition of the shuffle");
     }
     read = true;
   }
 
-  /** Adds a row that nobody changes any more; waits while the reader is far behind. */
+  /** Adds a row, which must not be modified any more; waits while the reader is far behind. */
   synchronized void put(Object row, int size, TaskContext task) throws InterruptedException {
     while (bytes >= MOST_BYTES) {
       wait(LOOK_MS);
@@ -53,16 +53,16 @@ final class Lane {
     }
   }
 
-  /** One of the writers has written all that it had. */
+  /** One of the writers is done. */
   synchronized void end() {
     writing--;
     notifyAll();
   }
 
   /**
-   * All rows that are there, once there are any; none when all writers have ended.
+   * All available rows, after at least one; none when all writers are done.
    *
-   * @param empty takes the place of what is given
+   * @param empty replaces the returned queue
    */
   synchronized ArrayDeque<Object> take(ArrayDeque<Object> empty, TaskContext task)
       throws InterruptedException {
@@ -84,7 +84,7 @@ final class Lane {
     return taken;
   }
 
-  /** For how long the reader has had rows to work on without a break, in ns. */
+  /** How long the reader has had rows without a break, in ns. */
   synchronized long workingFor() {
     return idle ? 0 : System.nanoTime() - workingSince;
   }

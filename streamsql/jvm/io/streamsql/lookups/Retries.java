@@ -3,11 +3,11 @@ package io.streamsql.lookups;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tries again what fails, with longer and longer pauses. Whoever waits here holds up its task, and
- * nothing is lost or repeated; after the last try the query waits instead, and says so. Then what
- * is out of reach is tried once by each who comes, until it is there again.
+ * Retries with growing pauses. The task waits meanwhile, and nothing is lost or repeated; after the
+ * last retry the query waits instead, and reports it. From then on each caller tries once, until
+ * one succeeds.
  */
-final class Patience {
+final class Retries {
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final long total;
@@ -15,26 +15,24 @@ final class Patience {
   private volatile boolean lost;
 
   /**
-   * @param total how long to go on, in nanoseconds
+   * @param total the duration of the retries, in nanoseconds
    * @param longest pause between two tries
    */
-  Patience(long total, long longest) {
+  Retries(long total, long longest) {
     this.total = total;
     this.longest = longest;
   }
 
-  static Patience usual() {
-    return new Patience(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
+  static Retries usual() {
+    return new Retries(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
   }
 
-  /** What is tried; each of its exceptions is a reason to try again. */
+  /** The action; each of its exceptions causes a retry. */
   interface Attempt<T> {
     T run() throws Exception;
   }
 
-  /**
-   * @throws LookupException with the message of the last failure, behind {@code what}
-   */
+  /** @throws LookupException with the message of the last failure after {@code what} */
   <T> T call(String what, Attempt<T> attempt) {
     long start = System.nanoTime();
     long pause = FIRST_PAUSE;
@@ -62,7 +60,7 @@ final class Patience {
     return message == null ? e.getClass().getSimpleName() : message.lines().findFirst().orElse("");
   }
 
-  /** Interrupted is who is told to stop: the task ends, and its batch is run again if need be. */
+  /** The task is being stopped: it ends, and its batch is repeated if necessary. */
   static void sleep(String what, long nanos) {
     try {
       TimeUnit.NANOSECONDS.sleep(nanos);

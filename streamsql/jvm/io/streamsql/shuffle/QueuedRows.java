@@ -9,16 +9,16 @@ import org.apache.spark.util.MutablePair;
 import scala.Product2;
 import scala.collection.AbstractIterator;
 
-/** What the task that reads a lane sees of it; the key of a pair has done its work before. */
-final class LaneRows<K, C> extends AbstractIterator<Product2<K, C>> {
-  private final Lane lane;
+/** The rows for the task that reads a partition; the key of a pair was only for partitioning. */
+final class QueuedRows<K, C> extends AbstractIterator<Product2<K, C>> {
+  private final RowQueue queue;
   private final TaskContext task;
   private final MutablePair<K, C> pair = new MutablePair<>();
   private ArrayDeque<Object> taken = new ArrayDeque<>();
   private boolean ended;
 
-  LaneRows(Lane lane, TaskContext task) {
-    this.lane = lane;
+  QueuedRows(RowQueue queue, TaskContext task) {
+    this.queue = queue;
     this.task = task;
   }
 
@@ -26,12 +26,11 @@ final class LaneRows<K, C> extends AbstractIterator<Product2<K, C>> {
   public boolean hasNext() {
     if (taken.isEmpty() && !ended) {
       try {
-        taken = lane.take(taken, task);
+        taken = queue.take(taken, task);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         task.killTaskIfInterrupted();
-        // A task that is killed is run again, one that fails ends the job: what this one has taken
-        // from the lane is nowhere any more.
+        // A killed task runs again and a failed one ends the job: rows that this one took are lost.
         throw new UncheckedIOException(new InterruptedIOException("the task was interrupted"));
       }
       ended = taken.isEmpty();
@@ -40,7 +39,7 @@ final class LaneRows<K, C> extends AbstractIterator<Product2<K, C>> {
   }
 
   @Override
-  @SuppressWarnings("unchecked") // What the writer was given is what the reader expects.
+  @SuppressWarnings("unchecked") // The reader expects what the writer was given.
   public Product2<K, C> next() {
     if (!hasNext()) {
       throw new NoSuchElementException();
