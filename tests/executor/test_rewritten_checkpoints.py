@@ -43,7 +43,7 @@ def test_the_second_batch_is_where_the_old_query_was(tmp_path: Path) -> None:
 
 def test_batches_of_other_sources_do_not_follow() -> None:
     other = batch(7, 100, '{"out":{"0":5}}', {})
-    with pytest.raises(InternalError, match="sources are .*in.* and were .*out"):
+    with pytest.raises(InternalError, match="sources are .*in.*, they were .*out"):
         EMPTY.followed_by(other, ["d"])
 
 

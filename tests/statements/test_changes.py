@@ -167,11 +167,11 @@ CLOCK = (
             "CREATE STREAM F AS SELECT K, V FROM S PARTITION BY V;",
             "existing records of a stream cannot be rewritten",
         ),
-        (CLOCK, CLOCK.replace("'1'", "'2'"), "its windows go by the clock"),
+        (CLOCK, CLOCK.replace("'1'", "'2'"), "its windows use the wall clock"),
         (
             TABLE,
             TABLE.replace("T AS", "T WITH (PARTITIONS=4) AS"),
-            "a key's last row would stay in the partition that it is in",
+            "in another partition than its last one, which would stay",
         ),
         (
             TABLE,
@@ -181,7 +181,7 @@ CLOCK = (
         (
             TABLE + "CREATE TABLE U AS SELECT K, N FROM T;",
             TABLE.replace("COUNT(*) AS N", "MAX(V) AS N") + "CREATE TABLE U AS SELECT K, N FROM T;",
-            "CTAS_U_1 read the columns that it has",
+            "CTAS_U_1 read its present columns",
         ),
     ],
 )
