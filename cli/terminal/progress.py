@@ -53,7 +53,7 @@ def _draw(status: Callable[[], StartupStatus], note: str, ended: threading.Event
 def _steps(status: StartupStatus, note: str, style: Style) -> list[str]:
     """A line per step, none wider than the terminal."""
     frame = style.hint(_SPINNER[int(time.monotonic() * REFRESH_PER_SECOND) % len(_SPINNER)])
-    if status.ready or not status.steps:
+    if status.ready:
         return [f"{frame} {style.dim(note or 'working')}"]
     marks = {"done": style.good("✓"), "failed": style.error("✗"), "running": frame}
     names = [STEP_NAMES.get(step.name, step.name) for step in status.steps]
