@@ -30,9 +30,10 @@ SLOW = {
     "py4j": "Spark's",
     "pyarrow": "columns of files and results",
     "pyspark": "Spark; an engine answers before it is there",
-    "rich": "tables and progress in a terminal",
+    "rich": "progress of the engine's commands",
     "sqlglot": "the language; the prompt is there before it",
     "starlette": "the server's",
+    "wcwidth": "widths of characters; only where a cell is not ASCII",
 }
 """Libraries that may be imported inside functions, and so may be our modules that load one of them:
 what is slow to import, or optional."""

@@ -3,77 +3,81 @@ removed at the end; without a terminal nothing is shown."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from streamsql.cli.terminal.style import Style
 
+if TYPE_CHECKING:
     from streamsql.status import StartupStatus
 
 STEP_NAMES = {"jars": "Jars", "kafka": "Kafka", "spark": "Spark", "queries": "Queries"}
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_BAR_WIDTH = 30
 REFRESH_PER_SECOND = 10
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
 
 
 @contextmanager
 def waiting(status: Callable[[], StartupStatus], note: str = "") -> Iterator[None]:
     """Shows the start-up's steps while the block runs, or a mere sign of life after it."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    from rich.live import Live
-
-    live = Live(
-        console=_console(),
-        get_renderable=lambda: _steps(status(), note),
-        refresh_per_second=REFRESH_PER_SECOND,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    with live:
+    ended = threading.Event()
+    drawing = threading.Thread(target=_draw, args=(status, note, ended), name="progress")
+    drawing.start()
+    try:
         yield
+    finally:
+        ended.set()
+        drawing.join()
 
 
-def _steps(status: StartupStatus, note: str) -> Table:
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
+def _draw(status: Callable[[], StartupStatus], note: str, ended: threading.Event) -> None:
+    style, erase = Style.of(sys.stderr), ""
+    while not ended.wait(1 / REFRESH_PER_SECOND):
+        lines = _steps(status(), note, style)
+        sys.stderr.write(erase + "".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
+        erase = f"\x1b[{len(lines)}A\x1b[J"
+    sys.stderr.write(erase)
+    sys.stderr.flush()
 
-    frame = _SPINNER[int(time.monotonic() * REFRESH_PER_SECOND) % len(_SPINNER)]
-    grid = Table.grid(padding=(0, 1))
+
+def _steps(status: StartupStatus, note: str, style: Style) -> list[str]:
+    """A line per step, none wider than the terminal."""
+    frame = style.hint(_SPINNER[int(time.monotonic() * REFRESH_PER_SECOND) % len(_SPINNER)])
     if status.ready:
-        grid.add_row(Text(frame, style="cyan"), Text(note or "working", style="dim"))
-        return grid
-    for step in status.steps:
-        state = step.state.value
-        mark = {"done": ("✓", "green"), "failed": ("✗", "red"), "running": (frame, "cyan")}
-        sign, style = mark.get(state, ("·", "dim"))
-        cells = [Text(sign, style=style), Text(STEP_NAMES.get(step.name, step.name))]
-        cells.append(Text(step.detail, style="dim"))
-        if state == "running" and step.fraction is not None:
-            bar = ProgressBar(1.0, step.fraction, width=30, complete_style="cyan")
-            grid.add_row(*cells, bar)
-        else:
-            grid.add_row(*cells)
-    return grid
+        return [f"{frame} {style.dim(note or 'working')}"]
+    marks = {"done": style.good("✓"), "failed": style.error("✗"), "running": frame}
+    names = [STEP_NAMES.get(step.name, step.name) for step in status.steps]
+    wide = max(map(len, names))
+    room = max(shutil.get_terminal_size().columns - wide - _BAR_WIDTH - 5, 0)
+    lines = []
+    for step, name in zip(status.steps, names, strict=True):
+        running = step.state.value == "running"
+        bar = _bar(step.fraction, style) if running and step.fraction is not None else ""
+        mark = marks.get(step.state.value, "·")
+        lines.append(f"{mark} {name:<{wide}} {style.dim(step.detail[:room])} {bar}".rstrip())
+    return lines
+
+
+def _bar(fraction: float, style: Style) -> str:
+    filled = round(_BAR_WIDTH * min(fraction, 1.0))
+    return style.hint("━" * filled) + style.frame("━" * (_BAR_WIDTH - filled))
 
 
 class Bar:
     """One progress bar; `update` may be called as often as one likes."""
 
     def __init__(self, title: str, unit: str) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         self._unit = unit
@@ -82,7 +86,7 @@ class Bar:
             BarColumn(bar_width=30, complete_style="cyan", finished_style="green"),
             TaskProgressColumn(),
             TextColumn("[dim]{task.fields[note]}"),
-            console=_console(),
+            console=Console(stderr=True, highlight=False),
             transient=True,
             disable=not sys.stderr.isatty(),
         )

@@ -230,9 +230,9 @@ def _vertical(
 def _len(text: str) -> int:
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len
+    import wcwidth
 
-    return cell_len(text)
+    return wcwidth.width(text)
 
 
 def _head(text: str, width: int) -> str:

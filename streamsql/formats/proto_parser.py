@@ -1,6 +1,9 @@
 """Parses .proto text to a FileDescriptorProto: proto2, proto3 and edition 2023, without services.
 Type names are unresolved until the file is linked. Irrelevant options (services, extensions, most
-options) are skipped."""
+options) are skipped.
+
+protoc is no replacement: it rejects a text whose imports and definitions of options are not given,
+as in the requests of a registry, and Square's wire-schema needs a JVM."""
 
 from __future__ import annotations
 

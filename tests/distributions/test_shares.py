@@ -15,7 +15,7 @@ from distributions.shares import PACKAGE, client_share, copy_client, engine_shar
 
 ENGINE_LIBRARIES = (
     "argon2 confluent_kafka duckdb fastavro google granian "
-    "httpx2 pandas psutil py4j pyarrow pyspark starlette"
+    "httpx2 pandas psutil py4j pyarrow pyspark rich starlette"
 )
 """None of them is a dependency of the client."""
 OPTIONAL = {
