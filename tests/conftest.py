@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import daily
 import hanging
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
+from selection import is_unselected
 from xdist.scheduler import LoadScopeScheduling
 
 from streamsql.data_folder import DataDir
@@ -101,6 +102,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for file in files.values():
         seconds[file] += _seconds(file)
     items.sort(key=lambda item: (-seconds[files[item.nodeid]], files[item.nodeid]))
+    items[:] = daily.rotated(items, daily.ROTATION)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    daily.skip_if_late(daily.UNTIL)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -109,22 +116,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return ByFile(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
-_ONLY_WITHOUT = re.compile(r"not \w+( and not \w+)*")
-_MARKS_OF_FILE = re.compile(r"^pytestmark = (\[.*?\]|.*?$)", re.MULTILINE | re.DOTALL)
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves out files whose every test would be deselected by `-m "not a and not b"`.
-
-    Importing them, and what they need, would take half of the time that collecting takes.
-    """
     chosen = config.getoption("markexpr")
-    if collection_path.suffix != ".py" or not _ONLY_WITHOUT.fullmatch(chosen):
+    if not chosen or collection_path.suffix != ".py":
         return None
-    unwanted = chosen.replace("not ", "").split(" and ")
-    found = _MARKS_OF_FILE.search(collection_path.read_text("utf-8"))
-    marks = re.findall(r"pytest\.mark\.(\w+)", found[1]) if found else []
-    return True if set(unwanted) & set(marks) else None
+    return True if is_unselected(collection_path.read_text("utf-8"), chosen) else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

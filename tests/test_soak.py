@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
+
+import daily
+import pytest
 
 from scripts import soak
 
@@ -52,9 +57,24 @@ def test_every_run_of_many_failures_is_in_one_part() -> None:
 
 def test_each_part_has_its_day() -> None:
     begin = datetime.date(2026, 11, 26)
-    days = [begin + datetime.timedelta(days=n) for n in range(len(soak.PARTS))]
-    assert sorted(map(soak.today, days)) == sorted(soak.PARTS)
-    assert soak.today(begin) == soak.today(begin)
+    days = [begin + datetime.timedelta(days=n) for n in range(2 * len(soak.DAILY))]
+    found = [soak.today(day) for day in days]
+    assert sorted(part for part, _ in found) == sorted([*soak.DAILY, *soak.DAILY])
+    assert len(set(found)) == len(found)
+
+
+def test_a_part_begins_with_other_tests_each_time() -> None:
+    items = list(range(100))
+    turns = [daily.rotated(items, times) for times in range(5)]
+    assert turns[0] == items
+    assert all(sorted(turn) == items for turn in turns)
+    assert min(abs(a[0] - b[0]) for a, b in combinations(turns, 2)) > 10
+
+
+def test_a_test_is_skipped_when_the_day_is_over() -> None:
+    daily.skip_if_late(time.time() + 60)
+    with pytest.raises(pytest.skip.Exception):
+        daily.skip_if_late(time.time() - 1)
 
 
 def test_an_unknown_part_is_an_error() -> None:

@@ -28,10 +28,13 @@ LOOK_SECONDS = 5.0
 """How often to see that every store is open."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Opened:
     source: Source
     table: StoredTable
+    dropped: bool = False
+    """Whether its table has been removed from the catalog: a later table of the same definition
+    may read another topic of the same name."""
 
 
 class TableStores:
@@ -64,7 +67,11 @@ class TableStores:
         self._thread.start()
 
     def changed(self) -> None:
-        """After a catalog change: follows new tables and drops removed ones, asynchronously."""
+        """After a catalog change: stores of removed tables answer no longer. Asynchronously, they
+        are closed and new tables followed."""
+        sources = self._catalog().sources
+        for opened in list(self._opened.values()):
+            opened.dropped |= opened.source.name not in sources
         self._changed.set()
 
     def get(self, source: Source) -> StoredTable:
@@ -96,7 +103,7 @@ class TableStores:
         """Whether the store is still the one of its topic, in the latest JVM, which may have died
         since: `is_alive` asks the system."""
         opened = self._opened.get(table.topic)
-        is_of_topic = opened is not None and opened.table is table
+        is_of_topic = opened is not None and opened.table is table and not opened.dropped
         return is_of_topic and self._services.latest_spark() is table.spark
 
     def is_alive(self, table: StoredTable) -> bool:
@@ -135,6 +142,8 @@ class TableStores:
     def _holds(self, opened: _Opened, source: Source) -> bool:
         """Whether the store is good for the table: opened for it, or for another that still is
         there and reads the same topic."""
+        if opened.dropped:
+            return False
         if opened.source is source:
             return True
         alike = None in (retentions := {_retention(opened.source), _retention(source)})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,6 +15,7 @@ from server.offline_server import OfflineRunner
 from streamsql.catalog import Catalog
 from streamsql.errors import ExternalError
 from streamsql.executor.services.services import Services
+from streamsql.schema import Kind
 from streamsql.serving.stores import TableStores
 
 SECONDS = 30.0
@@ -73,6 +76,42 @@ def test_what_fails_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
         "no store answers for the tables just now: a bug",
     ]
     assert [bool(record.exc_info) for record in found] == [False, False, True]
+
+
+class Table:
+    """A store of the one Spark, which is never read."""
+
+    def __init__(self, spark: object, topic: str) -> None:
+        self.spark = spark
+        self.topic = topic
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_table_that_was_dropped_and_created_again_has_another_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the maintenance thread has not seen the catalog between the two."""
+    known = catalog(tmp_path / "data")
+    (table,) = known.of_kind(Kind.TABLE)
+    catalogs = [known]
+    spark = SimpleNamespace(session=object())
+    services = SimpleNamespace(
+        spark=SimpleNamespace(get=lambda: spark), latest_spark=lambda: spark.session
+    )
+    stores = TableStores(cast(Services, services), tmp_path / "stores", lambda: catalogs[-1])
+    monkeypatch.setattr(stores, "_open", lambda s: Table(spark.session, s.topic.name))
+    first = cast(Any, stores.get(table))
+    assert stores.get(replace(table)) is first and stores.is_open(first)
+    for now in (Catalog(), known):
+        catalogs.append(now)
+        stores.changed()
+    assert not stores.is_open(first)
+    second = stores.get(replace(table))
+    assert second is not first and first.closed
+    assert stores.get(table) is second and stores.is_open(second)
 
 
 def test_a_failure_to_find_the_jvm_does_not_end_the_thread(

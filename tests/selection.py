@@ -1,0 +1,24 @@
+"""Files none of whose tests `-m` selects: to import them would take half of the collection."""
+
+from __future__ import annotations
+
+import re
+
+_WITHOUT = re.compile(r"not \w+(?: and not \w+)*")
+_WITH = re.compile(r"\(?(?P<names>\w+(?: or \w+)*)\)?(?: and not \w+)*")
+_MARKS_OF_FILE = re.compile(r"^pytestmark = (\[.*?\]|.*?$)", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"\bmark\.(\w+)")
+
+
+def is_unselected(text: str, expression: str) -> bool:
+    """Whether a test file certainly has no test for `-m expression`."""
+    if _WITHOUT.fullmatch(expression):
+        unwanted = set(expression.replace("not ", "").split(" and "))
+        found = _MARKS_OF_FILE.search(text)
+        return found is not None and not unwanted.isdisjoint(_MARK.findall(found[1]))
+    if wanted := _WITH.fullmatch(expression):
+        marks = set(_MARK.findall(text))
+        if "variants" in marks:
+            marks.add("slow")
+        return marks.isdisjoint(wanted["names"].split(" or "))
+    return False
