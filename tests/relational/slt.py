@@ -6,6 +6,7 @@ python -m tests.relational.slt queries FOLDER   SELECT, run by DuckDB in both fo
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections import Counter
@@ -20,11 +21,18 @@ from sqlglot import exp
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError
+from streamsql.nodes import Query, SelectQuery
+from streamsql.parser import parse_one
 from streamsql.planner.relational.planning import plan_query
 from streamsql.planner.relational.typing import standard
 from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic
-from tests.relational.bridge import query
 from tests.relational.duckdb_text import plan_text
+
+
+def query(text: str) -> Query:
+    statement = parse_one(text)
+    assert isinstance(statement, SelectQuery)
+    return statement.query
 
 
 @dataclass(frozen=True)
@@ -268,6 +276,7 @@ def queries(folder: Path, limit: int) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     what, folder, *more = sys.argv[1:]
     if what == "views":
         views(Path(folder))

@@ -91,9 +91,13 @@ def disjunction(conditions: Iterable[Expression]) -> Expression | None:
 def _joined(node: type[exp.Expr], conditions: Iterable[Expression]) -> Expression | None:
     whole: Expression | None = None
     for condition in conditions:
-        both = condition if whole is None else node(this=operand(whole), expression=condition)
-        whole = typed(both, BOOLEAN)
+        part = condition if isinstance(condition, node) else _part(condition)
+        whole = part if whole is None else typed(node(this=whole, expression=part), BOOLEAN)
     return whole
+
+
+def _part(condition: Expression) -> Expression:
+    return operand(condition) if isinstance(condition, exp.Connector) else condition
 
 
 _ATOMS = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Boolean, exp.Null, exp.Placeholder)
