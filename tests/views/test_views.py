@@ -204,7 +204,7 @@ def test_a_view_is_its_query(fixture: Fixture, name: str) -> None:
             change(run, chance)
             run.check()
             if step == 3:
-                run.stop()  # and goes on from its checkpoint
+                run.stop()  # and resumes from its checkpoint
     finally:
         run.stop()
 

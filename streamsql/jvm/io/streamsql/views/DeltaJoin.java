@@ -160,7 +160,7 @@ public final class DeltaJoin extends ViewOperator {
       this.changes = changes;
     }
 
-    /** Looks at what is there before the batch: whether anything is, or each row. */
+    /** Reads the rows before the batch: whether there is one, or each. */
     void look(boolean whether, boolean each) {
       if (each) {
         before = Weights.stored(store, key);
