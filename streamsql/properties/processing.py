@@ -8,6 +8,7 @@ MODE = "processing.mode"
 CATCH_UP_LAG = "processing.catch.up.lag"
 COMMIT_INTERVAL = "processing.commit.interval.ms"
 BATCH_INTERVAL = "processing.batch.interval.ms"
+VIEW_FRESHNESS = "streamsql.view.freshness.ms"
 GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
 ON_DATA_LOSS = "streamsql.on.data.loss"
@@ -51,6 +52,14 @@ DEFINITIONS = (
         "that has caught up. Unset: a query rests between two batches for three times as long "
         "as a batch takes, at most a second, so that a batch, which costs about the same however "
         "few records it has, does not keep a processor busy. 0: no rest.",
+        maximum=3_600_000,
+    ),
+    PropertyDefinition(
+        VIEW_FRESHNESS,
+        PropertyType.INTEGER,
+        "250",
+        "How long, in milliseconds, a new materialized view may gather changes before it takes "
+        "them together.",
         maximum=3_600_000,
     ),
     PropertyDefinition(

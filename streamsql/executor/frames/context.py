@@ -19,6 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from streamsql.executor.frames.layouts import Layouts, StoreLayout
 from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
+from streamsql.executor.spark.views import Dataflow
 from streamsql.nodes import Emit
 from streamsql.places.place import Place
 from streamsql.planner.operators import Operator, Scan
@@ -121,6 +122,9 @@ class LoweringContext:
 
     table: Callable[[Scan], DataFrame] | None = None
     """The latest rows of a table, in the columns of scan.py, if known."""
+
+    dataflow: Dataflow | None = None
+    """Of a materialized view: what follows its topics."""
 
     kept: tuple[StoreLayout, ...] | None = None
     """The stores of the checkpoint that a query resumes from, if known."""
@@ -243,6 +247,8 @@ class StreamingQuerySpec:
     """The files that it writes, if any."""
     muted: Muted | None = None
     """Replaces the sink; None: the sink."""
+    view: Dataflow | None = None
+    """Of a materialized view: what makes its records of those of its topics, which are `frame`."""
     limit: int | None = None
     """The LIMIT of a push query; the reader of its topic counts rows."""
 

@@ -15,6 +15,7 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.layouts import Layouts, names_of
+from streamsql.executor.lowering.views import inputs_of, is_view
 from streamsql.executor.operators import aggregate, file_sink, sink
 from streamsql.executor.operators.lowering import lowering_of
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
@@ -55,10 +56,19 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
         layouts=layouts,
         replay=replay,
     )
+    if is_view(plan.root):
+        return _lower_view(plan, scope)
     rows = lower_rows(plan.root, scope)
     if bool(state_stores(plan.root)) != bool(layouts.stores):
         raise InternalError("an operator does not declare the layout of its state")
     return _spec(plan, scope, rows)
+
+
+def _lower_view(plan: QueryPlan, scope: Scope) -> StreamingQuerySpec:
+    inputs = inputs_of(plan.root, scope)
+    context = replace(scope.context, records=inputs.input, dataflow=inputs.dataflow)
+    inputs.dataflow.end(lower_rows(plan.root, replace(scope, context=context)))
+    return replace(_spec(plan, scope, inputs.records), view=inputs.dataflow)
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:

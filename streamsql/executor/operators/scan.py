@@ -86,7 +86,7 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
     """The records that are read, and the rows that each of them makes: one, or what a database's
     changes come to."""
     topic, schema = node.source.topic, node.source.schema
-    raw = _records(topic.name, node.kind, scope)
+    raw = topic_records(topic.name, node.kind, scope)
     value = value_side(topic, schema, scope.context.schemas.reading)
     if FORMATS[topic.value_format.name].written_as is not None:
         table = node.kind is Kind.TABLE
@@ -108,7 +108,8 @@ def _stops_at_truncate(scope: Scope) -> bool:
     return lives and ON_TRUNCATE not in context.goes_on
 
 
-def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
+def topic_records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
+    """A topic's records in the columns of Spark's Kafka source."""
     context = scope.context
     if context.records is not None:
         return context.records(topic)

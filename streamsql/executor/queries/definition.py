@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from streamsql.errors import ExternalError
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.operators import FileSink, Join, Sink, operators
+from streamsql.planner.operators import FileSink, Join, Sink, View, operators
 from streamsql.planner.plans.modes import time_decides
 from streamsql.planner.plans.query_plan import QueryPlan
 
@@ -42,10 +42,15 @@ class Definition:
         return isinstance(self.plan.root, FileSink)
 
     @property
+    def is_view(self) -> bool:
+        """Whether it maintains a materialized view."""
+        return any(isinstance(operator, View) for operator in operators(self.plan.root))
+
+    @property
     def merges(self) -> bool:
         """Whether the order of records across topics matters: only a micro-batch over all of them
         can merge them by time."""
-        return len(self.topics) > 1
+        return len(self.topics) > 1 and not self.is_view
 
     @property
     def only_reacts(self) -> bool:

@@ -348,7 +348,7 @@ class SparkLauncher:
         self, query: Definition, mode: Mode, muted: Muted | None = None, *, on: Place | None = None
     ) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower
-        from streamsql.executor.queries.start import MANY
+        from streamsql.executor.queries.start import MANY, checkpointed_shuffle_partitions
 
         folder = on or self._data.checkpoints / query.id
         was = checkpoint_metadata.read(folder)
@@ -358,11 +358,13 @@ class SparkLauncher:
             lease=self._lease,
             # Otherwise its first batch begins at once, to prepare for the first record.
             sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
-            rests=get_text(query.properties, BATCH_INTERVAL) is None and not query.by_interval,
+            rests=not (query.is_view or query.by_interval)
+            and get_text(query.properties, BATCH_INTERVAL) is None,
             muted=muted,
             kept=was.stores if was else None,
             begun=has_commits(folder),
-            shuffle_partitions=self._shuffle_partitions(query.plan, query.properties),
+            shuffle_partitions=checkpointed_shuffle_partitions(folder)
+            or self._shuffle_partitions(query.plan, query.properties),
         )
         return lower(query.plan, context)
 

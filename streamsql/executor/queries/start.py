@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
@@ -28,6 +29,7 @@ from streamsql.properties import (
     BATCH_INTERVAL,
     COMMIT_INTERVAL,
     TRANSACTION_INTERVAL,
+    VIEW_FRESHNESS,
     get_int,
     get_text,
 )
@@ -71,14 +73,11 @@ def start(
         ),
         **spec.producer_settings,
     }
-    delivery = _delivery(spec, trigger, properties)
-    if spec.muted is not None and spec.muted.topic is None:
-        rows = spec.frame.writeStream.format("noop")
-    elif spec.files is None:
-        live = trigger is not Trigger.AVAILABLE_NOW
-        rows = spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery, live=live)
-    else:
+    if spec.files is not None and not _is_silent(spec):
         rows = spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
+    else:
+        sink = None if _is_silent(spec) else _sink(spec, settings, trigger, properties)
+        rows = _writer(spec, sink)
     writer = (
         rows.queryName(spec.query_id)
         .outputMode(spec.output_mode)
@@ -97,6 +96,30 @@ def start(
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error
+
+
+def _is_silent(spec: StreamingQuerySpec) -> bool:
+    return spec.muted is not None and spec.muted.topic is None
+
+
+def _sink(
+    spec: StreamingQuerySpec,
+    settings: Mapping[str, str],
+    trigger: Trigger,
+    properties: Mapping[str, str],
+) -> Any:
+    delivery = _delivery(spec, trigger, properties)
+    live = trigger is not Trigger.AVAILABLE_NOW
+    return spec.jvm.kafka_sink(settings, spec.log, delivery, live=live)
+
+
+def _writer(spec: StreamingQuerySpec, sink: Any) -> DataStreamWriter:
+    """Gives the query's rows to the sink; None: to nothing."""
+    if spec.view is not None:
+        return spec.view.writer(spec.frame, str(spec.checkpoint), sink)
+    if sink is None:
+        return spec.frame.writeStream.format("noop")
+    return spec.jvm.kafka_writer(spec.frame, sink)
 
 
 def _delivery(
@@ -120,7 +143,8 @@ def _spark_trigger(
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
             files = 0 if spec.files is None else spec.files.interval_ms
-            interval = max(files, int(get_text(properties, BATCH_INTERVAL) or 0))
+            fresh = 0 if spec.view is None else get_int(properties, VIEW_FRESHNESS)
+            interval = max(files, fresh, int(get_text(properties, BATCH_INTERVAL) or 0))
             return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.

@@ -300,32 +300,34 @@ class Jvm:
         java = getattr(getattr(self._io.operators, package), name)(*arguments)
         return _frame(java.over(cast(Any, rows)._jdf, log and log.java), rows.sparkSession)
 
-    def kafka_writer(
+    def kafka_sink(
         self,
-        rows: DataFrame,
         producer_settings: Mapping[str, str],
         log: ProcessingLog | None,
         delivery: ExactlyOnce | None = None,
         *,
         live: bool = True,
-    ) -> DataStreamWriter:
-        """A stream writer of rows (topic, key, value, timestamp in ms[, headers]) to Kafka.
+    ) -> Any:
+        """The Java object that writes rows (topic, key, value, timestamp in ms[, headers]) to
+        Kafka.
 
         Rows that Kafka can never hold go to `log`; without one they fail the query. With
         `delivery` the columns partition and offset of the record that caused the row follow.
         `live` says whether latencies count as recent ones: those of a catch-up do not.
         """
-        settings = self._map(producer_settings)
-        writer = rows.writeStream
         once = None
         if delivery is not None:
             replay = self._io.delivery.Delivery.Replay.valueOf(delivery.replay)
             once = self._io.delivery.Delivery(
                 delivery.query_id, delivery.tokens_topic, delivery.interval_ms, replay
             )
-        cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(
-            cast(Any, rows)._jdf, settings, log.java if log else None, once, live
-        )
+        settings = self._map(producer_settings)
+        return self._io.connector.KafkaSink.of(settings, log.java if log else None, once, live)
+
+    def kafka_writer(self, rows: DataFrame, sink: Any) -> DataStreamWriter:
+        """A stream writer of rows to a `kafka_sink`."""
+        writer = rows.writeStream
+        cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(cast(Any, rows)._jdf, sink)
         return writer
 
     def file_writer(

@@ -22,3 +22,4 @@ from streamsql.planner.operators.sink import *
 from streamsql.planner.operators.top_n import *
 from streamsql.planner.operators.union import *
 from streamsql.planner.operators.values import *
+from streamsql.planner.operators.view import *

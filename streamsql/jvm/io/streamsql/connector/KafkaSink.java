@@ -78,7 +78,7 @@ public final class KafkaSink extends PythonForeachWriter {
 
   /**
    * @param writer identifies the run; the same in all of its tasks
-   * @param live see {@link #write}
+   * @param live see {@link #of}
    */
   KafkaSink(
       Map<String, String> producerSettings,
@@ -95,25 +95,24 @@ public final class KafkaSink extends PythonForeachWriter {
   }
 
   /**
-   * A writer for the rows; the caller adds output mode, trigger and checkpoint.
+   * A sink for one run of a query.
    *
    * @param log receives the records that Kafka can never accept; null: they fail the query
    * @param delivery the exactly-once delivery; null: at least once
    * @param live whether the run follows its inputs as they grow: the latencies of a catch-up are
    *     the ages of its records, and do not count as recent ones
    */
-  public static DataStreamWriter<Row> write(
-      Dataset<Row> rows,
-      Map<String, String> producerSettings,
-      ProcessingLog log,
-      Delivery delivery,
-      boolean live) {
+  public static KafkaSink of(
+      Map<String, String> producerSettings, ProcessingLog log, Delivery delivery, boolean live) {
+    return new KafkaSink(producerSettings, log, delivery, UUID.randomUUID().toString(), live);
+  }
+
+  /** A writer for the rows, for the caller to give output mode, trigger and checkpoint. */
+  public static DataStreamWriter<Row> write(Dataset<Row> rows, KafkaSink to) {
     QueryProgress.follow(rows.sparkSession());
-    String writer = UUID.randomUUID().toString();
-    // Declared for Row, although the rows come in another form.
+    // Typed by its rows, which it takes in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
-    ForeachWriter<Row> sink =
-        (ForeachWriter) new KafkaSink(producerSettings, log, delivery, writer, live);
+    ForeachWriter<Row> sink = (ForeachWriter) to;
     return rows.writeStream().foreach(sink);
   }
 

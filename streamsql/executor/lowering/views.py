@@ -1,0 +1,43 @@
+"""A materialized view becomes a frame of its topics' records and the dataflow that follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, reduce
+
+from pyspark.sql import DataFrame
+
+from streamsql.executor.frames.context import Scope
+from streamsql.executor.operators.scan import topic_records
+from streamsql.executor.spark.views import Dataflow
+from streamsql.planner.operators import Operator, Scan, View, operators
+
+
+@dataclass(frozen=True)
+class ViewInputs:
+    """The topics of a view, each once, and where their records enter the dataflow."""
+
+    records: DataFrame
+    """Those of all topics, as a stream."""
+    dataflow: Dataflow
+    input: Callable[[str], DataFrame]
+    """Of a topic: its records of a batch, for the lowering of a scan."""
+
+
+def is_view(root: Operator) -> bool:
+    return any(isinstance(operator, View) for operator in operators(root))
+
+
+def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
+    context = scope.context
+    kinds = {s.source.topic.name: s.kind for s in operators(root) if isinstance(s, Scan)}
+    streams = [topic_records(topic, kind, scope) for topic, kind in kinds.items()]
+    dataflow = Dataflow.of(context.spark, context.shuffle_partitions)
+    columns = streams[0].schema
+
+    @cache
+    def read(topic: str) -> DataFrame:
+        return dataflow.input(topic, columns)
+
+    return ViewInputs(reduce(DataFrame.unionAll, streams), dataflow, read)

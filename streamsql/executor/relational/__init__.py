@@ -1,0 +1,1 @@
+"""The algebra of standard SQL on Spark: evaluated once, or kept up to date."""

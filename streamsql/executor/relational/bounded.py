@@ -1,0 +1,155 @@
+"""Relations over what their sources hold: each operator of the algebra by Spark's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from streamsql.errors import UnsupportedError
+from streamsql.executor.frames.context import Scope, quoted
+from streamsql.executor.frames.keyed import normalized
+from streamsql.executor.relational import native
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.relational.algebra import (
+    Aggregate,
+    AtMostOne,
+    Expand,
+    Field,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Project,
+    Relation,
+    Scan,
+    SetKind,
+    SetOperation,
+    TopRows,
+    UnionAll,
+    Values,
+    WindowFunctions,
+)
+
+_SPARK_JOINS: Mapping[JoinKind, Literal["inner", "left", "full", "semi", "anti"]] = {
+    JoinKind.INNER: "inner",
+    JoinKind.LEFT: "left",
+    JoinKind.FULL: "full",
+    JoinKind.SEMI: "semi",
+    JoinKind.ANTI: "anti",
+}
+
+
+@dataclass
+class Evaluation:
+    """One query while it is lowered."""
+
+    scope: Scope
+    sources: Mapping[str, DataFrame]
+    """The present rows of each source."""
+    _done: dict[Relation, DataFrame] = field(default_factory=dict)
+
+    def rows(self, relation: Relation) -> DataFrame:
+        """The relation's rows, in columns named by the ids of its fields."""
+        found = self._done.get(relation)
+        if found is None:
+            found = self._done[relation] = self._lower(relation)
+        return found
+
+    def _lower(self, relation: Relation) -> DataFrame:
+        match relation:
+            case Scan():
+                rows = self.sources[relation.source]
+                cells = (native.cell(own, quoted(name)) for name, own in relation.columns)
+                return rows.select(*cells)
+            case Values():
+                return native.constants(self.scope.context.spark, relation)
+            case Filter():
+                return native.filtered(self.rows(relation.input), relation)
+            case Project():
+                return native.projected(self.rows(relation.input), relation)
+            case Expand():
+                return native.expanded(self.rows(relation.input), relation)
+            case Generate():
+                return native.generated(self.rows(relation.input), relation)
+            case UnionAll():
+                return native.united([self.rows(r) for r in relation.relations], relation)
+            case Join():
+                return self._join(relation)
+            case Aggregate():
+                return self._aggregate(relation)
+            case WindowFunctions():
+                return self._windows(relation)
+            case TopRows():
+                return self._top(relation)
+            case AtMostOne():
+                return self._at_most_one(relation)
+            case SetOperation():
+                return self._set_operation(relation)
+        raise UnsupportedError(f"{type(relation).__name__} is not supported.")
+
+    def _join(self, node: Join) -> DataFrame:
+        safe = node.null_safe or (False,) * len(node.equalities)
+        met = [
+            native.column(a).eqNullSafe(native.column(b))
+            if null_safe
+            else native.column(a) == native.column(b)
+            for (a, b), null_safe in zip(node.equalities, safe, strict=True)
+        ]
+        if node.condition is not None:
+            met.append(native.column(node.condition))
+        left, right = self.rows(node.left), self.rows(node.right)
+        if not met and node.kind is JoinKind.INNER:
+            return left.crossJoin(right)
+        return left.join(right, reduce(and_, met, F.lit(True)), _SPARK_JOINS[node.kind])
+
+    def _aggregate(self, node: Aggregate) -> DataFrame:
+        keys = [normalized(quoted(f.id), spark_type(f.type)).alias(f.id) for f in node.keys]
+        rows = self.rows(node.input)
+        if not node.aggregates:
+            return rows.select(*keys).distinct()
+        calls = [native.cell(own, native.column(call)) for own, call in node.aggregates]
+        return rows.groupBy(*keys).agg(*calls)
+
+    def _windows(self, node: WindowFunctions) -> DataFrame:
+        functions = [native.cell(own, native.column(call)) for own, call in node.functions]
+        return self.rows(node.input).select("*", *functions)
+
+    def _top(self, node: TopRows) -> DataFrame:
+        rows = self.rows(node.input)
+        order = [native.order(each) for each in node.order]
+        if not node.partition and not node.ties:
+            rows = rows.orderBy(*order) if order else rows
+            rows = rows.offset(node.offset) if node.offset else rows
+            return rows if node.limit is None else rows.limit(node.limit)
+        by = Window.partitionBy(*_columns(node.partition)).orderBy(*(order or [F.lit(1)]))
+        rank = (F.rank() if node.ties else F.row_number()).over(by)
+        found = rows.withColumn("$place", rank).where(quoted("$place") > node.offset)
+        if node.limit is not None:
+            found = found.where(quoted("$place") <= node.offset + node.limit)
+        return found.drop("$place")
+
+    def _at_most_one(self, node: AtMostOne) -> DataFrame:
+        by = Window.partitionBy(*_columns(node.partition))
+        rows = self.rows(node.input).withColumn("$rows", F.count(F.lit(1)).over(by))
+        message = "more than one row returned by a subquery used as an expression"
+        only = F.when(quoted("$rows") > 1, F.raise_error(F.lit(message)).cast("boolean"))
+        return rows.where(only.isNull()).drop("$rows")
+
+    def _set_operation(self, node: SetOperation) -> DataFrame:
+        left, right = (
+            native.renamed(self.rows(relation), relation.fields, node.columns)
+            for relation in (node.left, node.right)
+        )
+        if node.kind is SetKind.INTERSECT:
+            return left.intersectAll(right) if node.all else left.intersect(right)
+        return left.exceptAll(right) if node.all else left.subtract(right)
+
+
+def _columns(fields: Sequence[Field]) -> list[Column]:
+    return [quoted(field.id) for field in fields] or [F.lit(1)]

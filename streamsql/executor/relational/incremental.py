@@ -1,0 +1,190 @@
+"""Changes of relations: what each operator of a view makes of its inputs' changes.
+
+Frames have the column WEIGHT and the fields of their relation. State is kept by the operators of
+io.streamsql.views, over packed rows; docs/design/views.md says which and why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from streamsql.errors import UnsupportedError
+from streamsql.executor.frames.context import (
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    quoted,
+)
+from streamsql.executor.relational import groups, joins, native
+from streamsql.executor.relational.maintenance import Maintenance
+from streamsql.executor.relational.native import WEIGHT
+from streamsql.planner.relational.algebra import (
+    Aggregate,
+    AtMostOne,
+    Expand,
+    Filter,
+    Generate,
+    Growth,
+    Join,
+    Project,
+    Relation,
+    Scan,
+    SetOperation,
+    TopRows,
+    UnionAll,
+    Values,
+    WindowFunctions,
+)
+
+_CARRIED = (WEIGHT,)
+_NUMBER = StructType([StructField("n", IntegerType(), False)])
+
+
+@dataclass
+class ViewLowering(Maintenance):
+    """Follows the relations of one view."""
+
+    sources: Mapping[str, DataFrame]
+    """Decoded records by name of the source, in the columns that scan.py gives."""
+    keys: Mapping[str, Sequence[str]]
+    """The primary keys of tables by name of the source."""
+    root: Relation
+    _done: dict[Relation, DataFrame] = field(default_factory=dict)
+    _read: dict[str, DataFrame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._uses = Counter(_edges(self.root))
+
+    def changes(self, relation: Relation) -> DataFrame:
+        """The changes of a relation; those of equal relations are computed once."""
+        found = self._done.get(relation)
+        if found is None:
+            found = self._lower(relation)
+            if self._uses[relation] > 1:
+                found = self.dataflow.shared(found)
+            self._done[relation] = found
+        return found
+
+    def _lower(self, relation: Relation) -> DataFrame:
+        match relation:
+            case Scan():
+                return self._scan(relation)
+            case Values():
+                return self._values(relation)
+            case Filter():
+                return native.filtered(self.changes(relation.input), relation)
+            case Project():
+                return native.projected(self.changes(relation.input), relation, _CARRIED)
+            case Expand():
+                return native.expanded(self.changes(relation.input), relation, _CARRIED)
+            case Generate():
+                return native.generated(self.changes(relation.input), relation)
+            case UnionAll():
+                frames = [self.changes(each) for each in relation.relations]
+                return native.united(frames, relation, _CARRIED)
+            case Join():
+                return joins.lower(relation, self)
+            case Aggregate():
+                return groups.aggregated(relation, self)
+            case WindowFunctions():
+                return groups.windowed(relation, self)
+            case TopRows():
+                return groups.top(relation, self)
+            case AtMostOne():
+                return groups.at_most_one(relation, self)
+            case SetOperation():
+                return self._set_operation(relation)
+        raise UnsupportedError(f"{type(relation).__name__} in a view is not supported.")
+
+    # -- leaves ----------------------------------------------------------------------------------
+
+    def _values(self, node: Values) -> DataFrame:
+        """Constant rows, which are added in the first batch alone: each is the row of a key."""
+        spark = self.scope.context.spark
+        rows = [
+            native.constants(spark, Values((row,), node.columns)).select(
+                self.scope.jvm.pack(F.struct(F.lit(i).alias("n")), _NUMBER).alias("key"),
+                self.packed(node.columns).alias("row"),
+            )
+            for i, row in enumerate(node.rows)
+        ]
+        if not rows:
+            none = native.constants(spark, node)
+            return none.select(F.lit(1).cast("bigint").alias(WEIGHT), "*")
+        added = self.keyed(reduce(DataFrame.unionAll, rows), "LatestRows")
+        return self.unpacked(added, {"row": node.columns})
+
+    def _scan(self, node: Scan) -> DataFrame:
+        rows = self._changes_of(node)
+        return rows.select(
+            quoted(WEIGHT), *(native.cell(own, quoted(name)) for name, own in node.columns)
+        )
+
+    def _changes_of(self, node: Scan) -> DataFrame:
+        """The changes of a source, in its columns that the view reads anywhere."""
+        found = self._read.get(node.source)
+        if found is None:
+            found = self._records(node)
+            self._read[node.source] = found
+        return found
+
+    def _records(self, node: Scan) -> DataFrame:
+        rows = self.sources[node.source]
+        scans = [each for each in _all(self.root) if isinstance(each, Scan)]
+        same = [each for each in scans if each.source == node.source]
+        names = list(dict.fromkeys(name for each in same for name, _ in each.columns))
+        names = names or list(self.keys.get(node.source, ())[:1])
+        present = ~quoted(NULL_COLUMN)
+        if node.growth is Growth.APPENDED:
+            added = rows.where(present).select(F.lit(1).cast("bigint").alias(WEIGHT), *names)
+            return self.dataflow.shared(added) if len(same) > 1 else added
+        key = self.keys[node.source]
+        kind = StructType([rows.schema[name] for name in names])
+        packed = self.scope.jvm.pack(F.struct(*map(quoted, names)), kind)
+        records = rows.select(
+            self.key(rows, [quoted(name) for name in key]).alias("key"),
+            F.when(present, packed).alias("row"),
+            quoted(OFFSET_COLUMN),
+            quoted(PARTITION_COLUMN),
+        )
+        placed = self.placed(records, OFFSET_COLUMN, PARTITION_COLUMN).select("key", "row")
+        changes = self.operated(placed, "LatestRows")
+        row = self.scope.jvm.unpack(F.col("row"), kind)
+        return changes.select(F.col("weight").alias(WEIGHT), row.alias("$row")).select(
+            WEIGHT, *(quoted("$row").getField(name).alias(name) for name in names)
+        )
+
+    # -- sets ------------------------------------------------------------------------------------
+
+    def _set_operation(self, node: SetOperation) -> DataFrame:
+        sides = [
+            native.renamed(self.changes(relation), relation.fields, node.columns, _CARRIED)
+            for relation in (node.left, node.right)
+        ]
+        rule = node.kind.value + ("_ALL" if node.all else "")
+        return self.counted(sides, node.columns, rule)
+
+
+def _edges(root: Relation) -> list[Relation]:
+    """Each relation as often as distinct relations read it."""
+    seen: set[Relation] = set()
+    edges: list[Relation] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            edges += node.inputs
+            waiting += node.inputs
+    return edges
+
+
+def _all(root: Relation) -> set[Relation]:
+    return {root, *_edges(root)}

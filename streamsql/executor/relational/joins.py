@@ -1,0 +1,117 @@
+"""Joins of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import quoted
+from streamsql.executor.relational import native
+from streamsql.executor.relational.maintenance import Maintenance
+from streamsql.executor.relational.native import WEIGHT
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.relational.algebra import Field, Join, JoinKind
+
+_KEEPS_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
+
+
+def lower(node: Join, view: Maintenance) -> DataFrame:
+    left, right = view.changes(node.left), view.changes(node.right)
+    if node.condition is None or node.kind is JoinKind.INNER:
+        return _on_key(node, left, right, view)
+    return _on_condition(node, left, right, view)
+
+
+def _on_key(node: Join, left: DataFrame, right: DataFrame, view: Maintenance) -> DataFrame:
+    """A join that the equalities decide, and a condition only for an inner one."""
+    kind = node.kind
+    outer = kind in _KEEPS_LEFT and _may_be_null(node)
+    both = kind is JoinKind.FULL and _may_be_null(node)
+    if outer:
+        left = view.dataflow.shared(left)
+    if both:
+        right = view.dataflow.shared(right)
+    semi = kind in (JoinKind.SEMI, JoinKind.ANTI)
+    # Of the right side of a SEMI join, only whether there is a row matters.
+    kept = () if semi else node.right.fields
+    inputs = [
+        _side(node, left, 0, node.left.fields, view),
+        _side(node, right, 1, kept, view),
+    ]
+    joined = view.keyed(inputs[0].unionAll(inputs[1]), "DeltaJoin", kind.value)
+    rows = view.unpacked(joined, {"left": node.left.fields, "right": kept})
+    if outer:
+        rows = rows.unionAll(_alone(node, left.where(~_has_key(node, 0)), right=False))
+    if both:
+        rows = rows.unionAll(_alone(node, right.where(~_has_key(node, 1)), right=True))
+    return rows if node.condition is None else rows.where(native.column(node.condition))
+
+
+def _on_condition(node: Join, left: DataFrame, right: DataFrame, view: Maintenance) -> DataFrame:
+    """Pairs are those of the inner join; the rows of a side that have none are counted."""
+    left, right = view.dataflow.shared(left), view.dataflow.shared(right)
+    inner = Join(
+        node.left, node.right, JoinKind.INNER, node.equalities, node.condition, node.null_safe
+    )
+    pairs = view.dataflow.shared(_on_key(inner, left, right, view))
+    own = [WEIGHT, *(field.id for field in node.left.fields)]
+    others = [WEIGHT, *(field.id for field in node.right.fields)]
+    partners = pairs.select(*map(quoted, own))
+    if node.kind is JoinKind.SEMI:
+        return view.counted([left, partners], node.left.fields, "SEMI")
+    unmatched = view.counted([left, partners], node.left.fields, "ANTI")
+    if node.kind is JoinKind.ANTI:
+        return unmatched
+    rows = pairs.unionAll(_alone(node, unmatched, right=False))
+    if node.kind is JoinKind.FULL:
+        partners = pairs.select(*map(quoted, others))
+        unmatched = view.counted([right, partners], node.right.fields, "ANTI")
+        rows = rows.unionAll(_alone(node, unmatched, right=True))
+    return rows
+
+
+def _side(
+    node: Join, rows: DataFrame, side: int, fields: Sequence[Field], view: Maintenance
+) -> DataFrame:
+    if _may_be_null(node):
+        rows = rows.where(_has_key(node, side))
+    return rows.select(
+        view.key(rows, _key(node, side)).alias("key"),
+        F.lit(side).alias("side"),
+        quoted(WEIGHT).alias("weight"),
+        view.packed(fields).alias("row"),
+    )
+
+
+def _key(node: Join, side: int) -> list[Column]:
+    return [native.column(equality[side]) for equality in node.equalities]
+
+
+def _null_safe(node: Join) -> tuple[bool, ...]:
+    return node.null_safe or (False,) * len(node.equalities)
+
+
+def _may_be_null(node: Join) -> bool:
+    """Whether a row may have no key, because one of its values is null."""
+    return not all(_null_safe(node))
+
+
+def _has_key(node: Join, side: int) -> Column:
+    values = zip(_key(node, side), _null_safe(node), strict=True)
+    return reduce(and_, (value.isNotNull() for value, safe in values if not safe))
+
+
+def _alone(node: Join, rows: DataFrame, *, right: bool) -> DataFrame:
+    """Rows of one side as results without the other one's."""
+    if node.kind is JoinKind.ANTI:
+        return rows.select(WEIGHT, *(quoted(field.id) for field in node.left.fields))
+    there = node.right.fields if right else node.left.fields
+    cells = [
+        quoted(f.id) if f in there else F.lit(None).cast(spark_type(f.type)).alias(f.id)
+        for f in node.fields
+    ]
+    return rows.select(WEIGHT, *cells)

@@ -1,0 +1,183 @@
+package io.streamsql.views;
+
+import io.streamsql.views.Weights.Weighted;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Changes of two sides (key BINARY, side INT, weight BIGINT, row BINARY) as changes of their join
+ * on the key: (weight, left, right), where a side that a result lacks is null.
+ */
+public final class DeltaJoin extends ViewOperator {
+  private static final long serialVersionUID = 1L;
+
+  /** Which rows a join gives. */
+  public enum Kind {
+    INNER,
+    LEFT,
+    FULL,
+    SEMI,
+    ANTI
+  }
+
+  private final Kind kind;
+
+  public DeltaJoin(String kind) {
+    this.kind = Kind.valueOf(kind);
+  }
+
+  @Override
+  StructType results() {
+    return columns(
+        "weight", DataTypes.LongType, "left", DataTypes.BinaryType, "right", DataTypes.BinaryType);
+  }
+
+  @Override
+  Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
+    Weights ofLeft = new Weights();
+    Weights ofRight = new Weights();
+    while (rows.hasNext()) {
+      InternalRow row = rows.next();
+      (row.getInt(1) == 0 ? ofLeft : ofRight).add(row.getBinary(3), row.getLong(2));
+    }
+    if (ofLeft.isEmpty() && ofRight.isEmpty()) {
+      return Collections.emptyIterator();
+    }
+    Side left = new Side(store, side(key, 0), ofLeft.rows());
+    Side right = new Side(store, side(key, 1), ofRight.rows());
+    boolean pairs = kind != Kind.SEMI && kind != Kind.ANTI;
+    left.look(kind == Kind.FULL, kind != Kind.INNER && !right.changes.isEmpty());
+    right.look(kind != Kind.INNER, (pairs || kind == Kind.FULL) && !left.changes.isEmpty());
+    left.apply();
+    right.apply();
+    Results results = new Results(3);
+    List<Iterator<InternalRow>> found = new ArrayList<>();
+    if (pairs && !left.changes.isEmpty()) {
+      found.add(new Pairs(results, left.changes, right.before));
+    }
+    if (pairs && !right.changes.isEmpty()) {
+      found.add(new Pairs(results, left.after(), right.changes));
+    }
+    if (kind == Kind.SEMI) {
+      found.add(alone(results, present(left, right), true));
+    } else if (kind != Kind.INNER) {
+      found.add(alone(results, absent(left, right), true));
+    }
+    if (kind == Kind.FULL) {
+      found.add(alone(results, absent(right, left), false));
+    }
+    return Iterators.concat(found.iterator());
+  }
+
+  /** How the rows of a side change that are results because the other side has none. */
+  private static Change absent(Side own, Side other) {
+    if (!other.wasThere) {
+      return other.isThere ? new Change(own.before, -1) : new Change(own.changes, 1);
+    }
+    return other.isThere ? Change.NONE : new Change(own.after(), 1);
+  }
+
+  /** How the rows of a side change that are results because the other side has some. */
+  private static Change present(Side own, Side other) {
+    if (other.wasThere) {
+      return other.isThere ? new Change(own.changes, 1) : new Change(own.before, -1);
+    }
+    return other.isThere ? new Change(own.after(), 1) : Change.NONE;
+  }
+
+  /** Rows, whose weights are to be taken times a sign. */
+  private record Change(List<Weighted> rows, long sign) {
+    static final Change NONE = new Change(List.of(), 1);
+  }
+
+  private static Iterator<InternalRow> alone(Results results, Change change, boolean isLeft) {
+    return Iterators.transform(
+        change.rows().iterator(),
+        row -> {
+          long weight = change.sign() * row.weight();
+          return isLeft
+              ? results.row(weight, row.row(), null)
+              : results.row(weight, null, row.row());
+        });
+  }
+
+  /** Each row of the left side with each of the right one, made one by one. */
+  private static final class Pairs implements Iterator<InternalRow> {
+    private final Results results;
+    private final List<Weighted> right;
+    private final Iterator<Weighted> left;
+    private Weighted one;
+    private int next;
+
+    Pairs(Results results, List<Weighted> left, List<Weighted> right) {
+      this.results = results;
+      this.right = right;
+      this.left = right.isEmpty() ? Collections.emptyIterator() : left.iterator();
+      this.next = right.size();
+    }
+
+    @Override
+    public boolean hasNext() {
+      return next < right.size() || left.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      if (next == right.size()) {
+        one = left.next();
+        next = 0;
+      }
+      Weighted other = right.get(next++);
+      return results.row(one.weight() * other.weight(), one.row(), other.row());
+    }
+  }
+
+  /** The key under which a store has the rows of a side. */
+  private static byte[] side(byte[] key, int side) {
+    byte[] found = new byte[key.length + 1];
+    found[0] = (byte) side;
+    System.arraycopy(key, 0, found, 1, key.length);
+    return found;
+  }
+
+  /** One side of the join under one key. */
+  private static final class Side {
+    private final ViewStore store;
+    private final byte[] key;
+    private final List<Weighted> changes;
+    private List<Weighted> before = List.of();
+    private boolean wasThere;
+    private boolean isThere;
+
+    Side(ViewStore store, byte[] key, List<Weighted> changes) {
+      this.store = store;
+      this.key = key;
+      this.changes = changes;
+    }
+
+    /** Reads the rows before the batch: whether there is one, or each. */
+    void look(boolean whether, boolean each) {
+      if (each) {
+        before = Weights.stored(store, key);
+        wasThere = !before.isEmpty();
+      } else if (whether) {
+        wasThere = store.hasItems(key);
+      }
+    }
+
+    void apply() {
+      Weights.apply(store, key, changes);
+      isThere = changes.isEmpty() ? wasThere : store.hasItems(key);
+    }
+
+    /** The rows that are there after the batch. */
+    List<Weighted> after() {
+      return changes.isEmpty() && !before.isEmpty() ? before : Weights.stored(store, key);
+    }
+  }
+}

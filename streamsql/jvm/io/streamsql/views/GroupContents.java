@@ -1,0 +1,99 @@
+package io.streamsql.views;
+
+import io.streamsql.views.Weights.Weighted;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Changes of groups (key BINARY, weight BIGINT, row BINARY) as all rows of each changed group,
+ * before and after the batch: (key, after, row), a row as often as its weight says.
+ */
+public final class GroupContents extends ViewOperator {
+  private static final long serialVersionUID = 1L;
+
+  /** Under this prefix a store has the rows of a group, and under the other that it exists. */
+  private static final byte ROWS = 0;
+
+  private static final byte EXISTS = 1;
+
+  private final boolean always;
+
+  /**
+   * @param always whether a group without rows is a group, too. It then has a row more than it has,
+   *     which is null.
+   */
+  public GroupContents(boolean always) {
+    this.always = always;
+  }
+
+  @Override
+  StructType results() {
+    return columns(
+        "key", DataTypes.BinaryType, "after", DataTypes.BooleanType, "row", DataTypes.BinaryType);
+  }
+
+  @Override
+  boolean givesKey() {
+    return true;
+  }
+
+  @Override
+  Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
+    Weights weights = new Weights();
+    while (rows.hasNext()) {
+      InternalRow row = rows.next();
+      if (!row.isNullAt(2)) {
+        weights.add(row.getBinary(2), row.getLong(1));
+      }
+    }
+    byte[] stored = prefixed(ROWS, key);
+    byte[] mark = prefixed(EXISTS, key);
+    boolean begins = always && store.get(mark, ONLY) == null;
+    if (weights.isEmpty() && !begins) {
+      return Collections.emptyIterator();
+    }
+    if (begins) {
+      store.put(mark, ONLY, ONLY);
+    }
+    List<Weighted> before = Weights.stored(store, stored);
+    Weights.apply(store, stored, weights.rows());
+    List<Weighted> after = Weights.stored(store, stored);
+    Results results = new Results(3);
+    List<Iterator<InternalRow>> parts = new ArrayList<>();
+    if (!begins) {
+      parts.add(contents(results, key, false, before));
+    }
+    parts.add(contents(results, key, true, after));
+    return Iterators.concat(parts.iterator());
+  }
+
+  private Iterator<InternalRow> contents(
+      Results results, byte[] key, boolean after, List<Weighted> rows) {
+    Iterator<Iterator<InternalRow>> copies =
+        Iterators.transform(
+            rows.iterator(),
+            row ->
+                Iterators.transform(
+                    Collections.nCopies((int) row.weight(), row).iterator(),
+                    copy -> results.row(key, after, copy.row())));
+    Iterator<InternalRow> all = Iterators.concat(copies);
+    if (!always) {
+      return all;
+    }
+    Iterator<InternalRow> none =
+        Iterators.transform(List.of(key).iterator(), same -> results.row(same, after, null));
+    return Iterators.concat(List.of(none, all).iterator());
+  }
+
+  private static byte[] prefixed(byte prefix, byte[] key) {
+    byte[] found = new byte[key.length + 1];
+    found[0] = prefix;
+    System.arraycopy(key, 0, found, 1, key.length);
+    return found;
+  }
+}

@@ -1,0 +1,22 @@
+package io.streamsql.views;
+
+import java.util.List;
+
+/** The state of one operator in one partition: the items of each key, each with a value. */
+interface ViewStore {
+  /** An item of a key. */
+  record Item(byte[] item, byte[] value) {}
+
+  /** The item's value; null without the item. */
+  byte[] get(byte[] key, byte[] item);
+
+  void put(byte[] key, byte[] item, byte[] value);
+
+  void remove(byte[] key, byte[] item);
+
+  /** The items of a key, in no order that means anything. */
+  List<Item> items(byte[] key);
+
+  /** Whether a key has items. */
+  boolean hasItems(byte[] key);
+}

@@ -1,0 +1,68 @@
+"""Materialized views: the table that a relation becomes, and the query that maintains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import UnsupportedError
+from streamsql.planner.operators import Scan, Sink, View
+from streamsql.planner.operators.view import ROW_KEY
+from streamsql.planner.relational import algebra
+from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
+from streamsql.planner.relational.nullability import never_null
+from streamsql.schema import Column, Kind, Namespace, Schema, Topic
+from streamsql.types import STRING, quote
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The columns of a view, and the fields that fill them: the key's first."""
+
+    schema: Schema
+    fields: tuple[Field, ...]
+
+
+def shape_of(plan: RelationalPlan) -> Shape:
+    """The plan's key is the key of the table if the result shows it, and no part of it can be null;
+    otherwise ROW_KEY is."""
+    key = plan.key or ()
+    shown = bool(key) and all(f in plan.output and never_null(plan.root, f) for f in key)
+    keys = [f for f in plan.output if shown and f in key]
+    values = [f for f in plan.output if f not in keys]
+    hidden = [] if shown else [Column(ROW_KEY, STRING, Namespace.KEY)]
+    columns = (
+        *hidden,
+        *(Column(f.name, f.type, Namespace.KEY) for f in keys),
+        *(Column(f.name, f.type) for f in values),
+    )
+    return Shape(Schema(columns), (*keys, *values))
+
+
+def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
+    """The sources that a relation reads, each once."""
+    names = dict.fromkeys(
+        each.source for each in relations(plan.root) if isinstance(each, algebra.Scan)
+    )
+    sources = [catalog.get(name) for name in names]
+    for source in sources:
+        if source.is_windowed:
+            raise UnsupportedError(
+                f"{quote(source.name)} is a windowed table, which a query of standard SQL cannot "
+                "read yet."
+            )
+    return tuple(Scan(source, source.name) for source in sources)
+
+
+def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
+    """The operator that maintains or evaluates the relation."""
+    shape = shape_of(plan)
+    return View(scans_of(plan, catalog), plan, shape.schema, shape.fields)
+
+
+def sink_of_view(view: View, name: str, topic: Topic, query_id: str, statement: str) -> Sink:
+    """The view as a table of its own topic."""
+    source = Source(
+        name, Kind.TABLE, view.schema, topic, created_by_query=query_id, statement=statement
+    )
+    return Sink(view, source)

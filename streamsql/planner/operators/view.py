@@ -1,0 +1,88 @@
+"""View: a relation of standard SQL over sources, kept up to date or evaluated once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from streamsql.nodes import Expression
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
+from streamsql.planner.operators.parts import Part, Reading
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.view_stores import stores_of
+from streamsql.planner.relational.algebra import Field, RelationalPlan
+from streamsql.planner.relational.text import lines
+from streamsql.schema import Kind, Schema
+
+ROW_KEY = "$row"
+"""The hidden key of a view whose rows have none in their columns: a digest of the row, or of the
+key, and the number of the row among its equals."""
+
+
+@dataclass(frozen=True)
+class View(Operator):
+    """The rows of a relation. A view is a table of them by key."""
+
+    scans: tuple[Scan, ...]
+    """Its sources, each once."""
+    plan: RelationalPlan
+    columns: Schema
+    """The key columns, or ROW_KEY, and the columns of the result."""
+    fields: tuple[Field, ...]
+    """The field of each column of the schema but ROW_KEY."""
+
+    expressions: tuple[Expression, ...] = ()
+    obstacles = ("a materialized view is maintained batch by batch",)
+    deletions = Deletions.WRITTEN
+    time_decides = False
+    knows_cause = False
+    differs_in_batch = None
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        return self.scans
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TABLE
+
+    @property
+    def line(self) -> str:
+        return "View"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        return tuple(self.text.splitlines())
+
+    @cached_property
+    def text(self) -> str:
+        """The relation, an operator a line."""
+        return "\n".join(lines(self.plan.root))
+
+    def lineage(self) -> Lineage:
+        names = frozenset(scan.source.name for scan in self.scans)
+        return Lineage({column.name: frozenset() for column in self.schema}, reads=names)
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        return stores_of(self.plan)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        yield f"view by {self.schema.key} of\n{self.text}"
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        for scan in self.scans:
+            yield from scan.parts(at)
+        yield at.part("view", "", self.text)
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return tuple(scan.source.name for scan in self.scans if scan.kind is Kind.TABLE)
+
+    @property
+    def needs_batch(self) -> str | None:
+        return "it is a query of standard SQL"

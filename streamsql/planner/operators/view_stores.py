@@ -1,0 +1,61 @@
+"""The state that maintaining a relation takes, for EXPLAIN: docs/design/views.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsql.planner.operators.operator import StateStore
+from streamsql.planner.relational.algebra import (
+    Aggregate,
+    AtMostOne,
+    Field,
+    Growth,
+    Join,
+    Relation,
+    RelationalPlan,
+    Scan,
+    SetOperation,
+    TopRows,
+    WindowFunctions,
+    relations,
+)
+from streamsql.types import quote
+
+
+def stores_of(plan: RelationalPlan) -> tuple[StateStore, ...]:
+    """Those of each operator, nearest to the result first, and of the result itself."""
+    found = list(_of_result(plan))
+    for each in dict.fromkeys(relations(plan.root)):
+        found += _of(each)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_result(plan: RelationalPlan) -> Iterator[StateStore]:
+    if plan.key is None:
+        yield StateStore("how often each row is there", "row", "grows with the rows of the view")
+
+
+def _of(relation: Relation) -> Iterator[StateStore]:
+    match relation:
+        case Scan(growth=Growth.REPLACED):
+            name = quote(relation.source)
+            yield StateStore(f"the rows of {name}", "key", f"grows with the keys of {name}")
+        case Join():
+            growth = "grows with the rows of both sides"
+            yield StateStore("the rows of both sides", _equalities(relation), growth)
+        case Aggregate():
+            keys = _names(relation.keys)
+            yield StateStore("the groups", keys, "grows with the groups, or with their rows")
+        case SetOperation():
+            yield StateStore("how often each side has a row", "row", "grows with distinct rows")
+        case WindowFunctions() | TopRows() | AtMostOne():
+            keys = _names(relation.partition)
+            yield StateStore("the rows of each partition", keys, "grows with the rows")
+
+
+def _equalities(join: Join) -> str:
+    return ", ".join(f"{left.sql()} = {right.sql()}" for left, right in join.equalities)
+
+
+def _names(fields: tuple[Field, ...]) -> str:
+    return ", ".join(field.name for field in fields)

@@ -1,0 +1,212 @@
+package io.streamsql.views;
+
+import static io.streamsql.views.Changes.row;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.streamsql.expressions.PackedRows;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructType;
+import org.junit.jupiter.api.Test;
+
+/** What the operators of views make of batches of changes. */
+final class ViewOperatorsTest {
+  // -- LatestRows ---------------------------------------------------------------------------------
+
+  @Test
+  void theLastRecordOfAKeyTakesThePlaceOfItsRow() {
+    Changes table = new Changes(new LatestRows());
+    assertEquals(List.of("1 b", "1 x"), table.of(row("k", "a"), row("k", "b"), row("l", "x")));
+    assertEquals(List.of("-1 b", "1 c"), table.of(row("k", "c"), row("l", "x")));
+    assertEquals(List.of("-1 c"), table.of(row("k", "d"), row("k", null)));
+    assertEquals(List.of(), table.of(row("k", null)));
+    assertEquals(1, table.kept());
+  }
+
+  // -- DeltaJoin ----------------------------------------------------------------------------------
+
+  private static Object[] left(long weight, String row) {
+    return row("k", 0, weight, row);
+  }
+
+  private static Object[] right(long weight, String row) {
+    return row("k", 1, weight, row);
+  }
+
+  @Test
+  void aJoinMultipliesWeights() {
+    Changes join = new Changes(new DeltaJoin("INNER"));
+    assertEquals(List.of(), join.of(left(2, "a")));
+    assertEquals(List.of("2 a x", "6 a y"), join.of(right(1, "x"), right(3, "y")));
+    assertEquals(List.of("-1 a x", "-3 a y"), join.of(left(-1, "a")));
+    // Both sides at once: what leaves the join is each pair as often as it was there.
+    assertEquals(
+        List.of("-1 a x", "-3 a y"), join.of(left(-1, "a"), right(-1, "x"), right(-3, "y")));
+  }
+
+  @Test
+  void changesThatCancelChangeNothing() {
+    Changes join = new Changes(new DeltaJoin("FULL"));
+    assertEquals(List.of("1 a null"), join.of(left(1, "a")));
+    assertEquals(List.of(), join.of(left(-1, "a"), left(1, "a"), right(1, "x"), right(-1, "x")));
+  }
+
+  @Test
+  void anOuterJoinGivesRowsWithoutPartner() {
+    Changes join = new Changes(new DeltaJoin("FULL"));
+    assertEquals(List.of("1 null x"), join.of(right(1, "x")));
+    assertEquals(List.of("-1 null x", "2 a x"), join.of(left(2, "a")));
+    assertEquals(List.of("-2 a x", "2 a null"), join.of(right(-1, "x")));
+    assertEquals(List.of("-2 a null", "1 null y"), join.of(left(-2, "a"), right(1, "y")));
+  }
+
+  @Test
+  void aSemiJoinGivesALeftRowOnce() {
+    Changes join = new Changes(new DeltaJoin("SEMI"));
+    assertEquals(List.of("1 a null"), join.of(left(1, "a"), right(2, "")));
+    assertEquals(List.of("1 b null"), join.of(left(1, "b"), right(-1, "")));
+    assertEquals(List.of("-1 a null", "-1 b null"), join.of(left(1, "c"), right(-1, "")));
+    assertEquals(
+        List.of("1 a null", "1 b null", "1 c null"), join.of(right(1, "")));
+  }
+
+  @Test
+  void anAntiJoinGivesTheOthers() {
+    Changes join = new Changes(new DeltaJoin("ANTI"));
+    assertEquals(List.of("1 a null"), join.of(left(1, "a")));
+    assertEquals(List.of("-1 a null"), join.of(left(1, "b"), right(1, "")));
+    assertEquals(List.of("1 a null", "1 b null", "1 c null"), join.of(left(1, "c"), right(-1, "")));
+  }
+
+  // -- GroupContents ------------------------------------------------------------------------------
+
+  @Test
+  void aChangedGroupIsGivenBeforeAndAfter() {
+    Changes group = new Changes(new GroupContents(false));
+    assertEquals(List.of("g true a", "g true a"), group.of(row("g", 2L, "a"), row("h", 0L, "x")));
+    assertEquals(
+        List.of("g false a", "g false a", "g true a", "g true b"),
+        group.of(row("g", -1L, "a"), row("g", 1L, "b")));
+    assertEquals(List.of(), group.of(row("g", -1L, "a"), row("g", 1L, "a")));
+    assertEquals(
+        List.of("g false a", "g false b"), group.of(row("g", -1L, "a"), row("g", -1L, "b")));
+    assertEquals(0, group.kept());
+  }
+
+  @Test
+  void aGroupThatIsAlwaysThereHasARowOfNulls() {
+    Changes group = new Changes(new GroupContents(true));
+    assertEquals(List.of("g true null"), group.of(row("g", 0L, null)));
+    assertEquals(List.of(), group.of(row("g", 0L, null)));
+    assertEquals(
+        List.of("g false null", "g true a", "g true null"),
+        group.of(row("g", 0L, null), row("g", 1L, "a")));
+  }
+
+  // -- RowCounts ----------------------------------------------------------------------------------
+
+  private static Object[] counted(int side, long weight) {
+    return row("r", side, weight);
+  }
+
+  @Test
+  void aRowIsDistinctOnce() {
+    Changes rows = new Changes(new RowCounts("DISTINCT"));
+    assertEquals(List.of("1 r"), rows.of(counted(0, 2)));
+    assertEquals(List.of(), rows.of(counted(0, -1)));
+    assertEquals(List.of("-1 r"), rows.of(counted(0, -1)));
+    assertEquals(0, rows.kept());
+  }
+
+  @Test
+  void setOperationsCountBothSides() {
+    Changes all = new Changes(new RowCounts("EXCEPT_ALL"));
+    assertEquals(List.of("2 r"), all.of(counted(0, 3), counted(1, 1)));
+    assertEquals(List.of("-2 r"), all.of(counted(1, 4)));
+    assertEquals(List.of("1 r"), all.of(counted(0, 3)));
+    Changes both = new Changes(new RowCounts("INTERSECT_ALL"));
+    assertEquals(List.of("1 r"), both.of(counted(0, 3), counted(1, 1)));
+    Changes except = new Changes(new RowCounts("EXCEPT"));
+    assertEquals(List.of("1 r"), except.of(counted(0, 3)));
+    assertEquals(List.of("-1 r"), except.of(counted(1, 1)));
+    Changes intersect = new Changes(new RowCounts("INTERSECT"));
+    assertEquals(List.of(), intersect.of(counted(0, 3)));
+    assertEquals(List.of("1 r"), intersect.of(counted(1, 2)));
+  }
+
+  @Test
+  void partnersDecideAboutALeftRow() {
+    Changes anti = new Changes(new RowCounts("ANTI"));
+    assertEquals(List.of("2 r"), anti.of(counted(0, 2)));
+    assertEquals(List.of("-2 r"), anti.of(counted(1, 6)));
+    assertEquals(List.of("1 r"), anti.of(counted(0, -1), counted(1, -6)));
+    Changes semi = new Changes(new RowCounts("SEMI"));
+    assertEquals(List.of(), semi.of(counted(0, 2)));
+    assertEquals(List.of("2 r"), semi.of(counted(1, 6)));
+  }
+
+  // -- Accumulators -------------------------------------------------------------------------------
+
+  private static final StructType SUMS =
+      new StructType()
+          .add("n", DataTypes.LongType)
+          .add("s", DataTypes.createDecimalType(38, 2));
+
+  private static byte[] sums(long count, String sum) {
+    Object[] values = {count, Decimal.apply(new java.math.BigDecimal(sum), 38, 2)};
+    return PackedRows.bytes(
+        UnsafeProjection.create(SUMS).apply(new GenericInternalRow(values)));
+  }
+
+  private static String text(byte[] sums) {
+    return new String(sums, StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void sumsAreAddedUpAndTakenBack() {
+    Changes groups = new Changes(new Accumulators(SUMS.json(), false));
+    assertEquals(List.of("g 1 " + text(sums(1, "1.10"))), groups.of(row("g", sums(1, "1.10"))));
+    assertEquals(
+        List.of("g -1 " + text(sums(1, "1.10")), "g 1 " + text(sums(3, "0.90"))),
+        groups.of(row("g", sums(2, "-0.20"))));
+    assertEquals(List.of(), groups.of(row("g", sums(0, "0.00"))));
+    assertEquals(
+        List.of("g -1 " + text(sums(3, "0.90"))), groups.of(row("g", sums(-3, "-0.90"))));
+    assertEquals(0, groups.kept());
+  }
+
+  @Test
+  void aSumWithTooManyDigitsIsAnError() {
+    Changes groups = new Changes(new Accumulators(SUMS.json(), false));
+    String most = "9".repeat(36) + ".99";
+    groups.of(row("g", sums(1, most)));
+    assertThrows(ArithmeticException.class, () -> groups.of(row("g", sums(1, most))));
+  }
+
+  // -- ViewRows -----------------------------------------------------------------------------------
+
+  @Test
+  void aKeyHasOneRecordABatch() {
+    Changes view = new Changes(new ViewRows(true));
+    assertEquals(
+        List.of("b 1 false", "x 1 true"),
+        view.of(row("k", -1L, "a"), row("k", 1L, "b"), row("l", -1L, "x"), row("m", 0L, "y")));
+    assertThrows(
+        IllegalStateException.class, () -> view.of(row("k", 1L, "a"), row("k", 1L, "b")));
+  }
+
+  @Test
+  void equalRowsHaveNumbers() {
+    Changes view = new Changes(new ViewRows(false));
+    assertEquals(List.of("a 1 false", "a 2 false"), view.of(row("a", 2L, "a")));
+    assertEquals(List.of("a 3 false"), view.of(row("a", 1L, "a")));
+    assertEquals(List.of("a 2 true", "a 3 true"), view.of(row("a", -2L, "a")));
+    assertEquals(List.of("a 1 true"), view.of(row("a", -1L, "a")));
+    assertEquals(0, view.kept());
+  }
+}
