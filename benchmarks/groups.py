@@ -31,7 +31,7 @@ _CAUGHT_UP_SECONDS = 1_800.0
 
 
 def fill(found: Place, records: int, groups: int) -> str:
-    """A topic of so many records over so many groups."""
+    """A topic with a number of records and of groups."""
     topic = f"events-{uuid.uuid4().hex[:8]}"
     found.kafka.create_topic(topic, PARTITIONS)
     with producer(found.kafka.bootstrap) as put:

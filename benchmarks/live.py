@@ -177,7 +177,7 @@ def measure(
 
 
 def starve(place: Place, name: str, rate: int, seconds: float, share: float) -> dict[str, object]:
-    """One shape whose JVM has that share of the time for so many seconds. `left_s` is from the
+    """One shape whose JVM has that share of the time for that many seconds. `left_s` is from the
     begin of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches
     after it."""
     sink = create(place, SHAPES[name])

@@ -87,7 +87,7 @@ def in_flink(place: Place, flink: Flink, name: str, limit: float) -> Row:
 
 
 def by_flink(place: Place, jars: Path, options: argparse.Namespace) -> Iterator[Row]:
-    """Of all queries; a Flink in which one has failed is no more used."""
+    """Of all queries; a Flink in which one has failed is not used any more."""
     flink: Flink | None = None
     for name in options.queries:
         row = place.of(name, "flink")
@@ -143,7 +143,7 @@ class Ours:
                 self.run(f"DROP {kind.removeprefix('SOURCE ')} {made}{topic};")
 
     def settled(self) -> bool:
-        """Whether all queries have processed what there is; Failed where one has failed."""
+        """Whether all queries have processed the present records; Failed if one has failed."""
         queries = [q for q in self.engine.queries() if q.kind == "PERSISTENT"]
         for query in queries:
             if query.state is QueryState.ERROR:

@@ -30,7 +30,7 @@ START = 1_700_000_000_000
 _LATER = 3_600_000
 """So long (ms) after all others comes the last bid."""
 _AHEAD_SECONDS = 30
-"""So much longer than is measured are events made up beforehand: a query takes time to start."""
+"""Events are generated for that much longer than the measurement: a query takes time to start."""
 _PREPARE_SECONDS = 1800.0
 _TIME = "%d"
 _context = get_context("spawn")
@@ -43,7 +43,7 @@ def make_topics(kafka: KafkaClient, prefix: str) -> None:
 
 
 def last_bid(count: int, rate: int) -> dict[str, Any]:
-    """A bid long after so many events, of somebody unknown for nothing that there is: windows that
+    """A bid long after the events, of an unknown bidder for no auction: windows that
     end by the time of events do."""
     texts = dict.fromkeys(("channel", "url", "extra"), "")
     time = START + count * 1000 // rate + _LATER
@@ -57,7 +57,8 @@ def write_last_bid(kafka: KafkaClient, prefix: str, bid: Mapping[str, Any]) -> N
 
 
 def fill(kafka: KafkaClient, prefix: str, count: int, rate: int) -> dict[str, int]:
-    """So many events into topics, their times spaced by the rate; how many there are of a kind."""
+    """Writes a number of events to topics, their times spaced by the rate; the count of each
+    kind."""
     spec = GenerateSpec(NEXMARK, prefix, rate, count, SEED, START, PARTITIONS)
     generate_nexmark(spec, kafka, lambda _: None)
     write_last_bid(kafka, prefix, last_bid(count, rate))
@@ -68,7 +69,7 @@ def fill(kafka: KafkaClient, prefix: str, count: int, rate: int) -> dict[str, in
 
 @dataclass(frozen=True)
 class _Template:
-    """An event but for its times: `%d` in the value, each so many ms after the event's own."""
+    """An event but for its times: `%d` in the value, each a number of ms after the event's own."""
 
     kind: str
     key: bytes

@@ -1,6 +1,6 @@
 """The queries that the benchmarks run, in SQL, and the same by hand where Spark has them.
 
-`{events}` and `{other}` stand for the topics that a query reads, `{sink}` for the one it writes.
+`{events}` and `{other}` are the topics that a query reads, `{sink}` for the one it writes.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ CHANGES = {
     "dropped": (TABLE.format(MORE), TABLE.format("")),
     "partitions": (TABLE.format(""), OTHER_PARTS + TABLE.format("")),
 }
-"""What there is, and what is to be."""
+"""The present and the new pipeline."""
 SINK = "GROUPS"
 ORDINARY_SECONDS = 10.0
 """How long the load runs before the change, and after it."""
@@ -121,7 +121,7 @@ def fill(bootstrap: str, records: int, groups: int) -> None:
 
 
 def await_read(engine: Engine) -> None:
-    """Wait until the query has read all there is, and goes on as records come."""
+    """Wait until the query has read the present records, and follows new ones."""
     deadline = time.monotonic() + _TIMEOUT
     while True:
         (query,) = engine.queries()

@@ -62,7 +62,7 @@ class Result:
 
 
 def free_port() -> int:
-    """One of this machine that nobody listens on now."""
+    """A port of this machine without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

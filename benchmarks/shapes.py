@@ -1,6 +1,6 @@
 """Twenty pipelines as analysts write them, over topics that all change while they run.
 
-`{sink}` stands for the name of what a shape makes. The sources are those of SOURCES: views and
+`{sink}` is the name of a shape's result. The sources are those of SOURCES: views and
 orders are streams, users a table, and users_log the stream of that table's changes.
 """
 

@@ -39,7 +39,7 @@ TOPICS = ("VISITS", "LOGINS", "CLICKS", "VIEWS", "ORDERS", "PAYMENTS")
 """Records go to them in turn."""
 CUSTOMERS = 1000
 MOVE_ON = 60_000
-"""So many records have the same keys."""
+"""The number of records with the same keys."""
 STREAM = (
     "CREATE STREAM {0} (K STRING KEY, CUSTOMER STRING, ID INT, T DOUBLE)"
     " WITH (KAFKA_TOPIC='{0}', VALUE_FORMAT='JSON');"

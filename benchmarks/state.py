@@ -5,7 +5,7 @@ Catches up with the records in batches and shows, along the way, how many rows S
 how many bytes of disk: `python -m benchmarks.state`. Exit code 1 if the most rows or the most bytes
 of the last two fifths of the way are more than twice the most of the first two.
 
-Shown besides are RocksDB's own tables, and two sizes that say nothing of how much state there is:
+Also shown are RocksDB's own tables, and two sizes that say nothing of how much state there is:
 RocksDB's memory (what is not written yet, and a cache, for all state stores of the JVM together: it
 grows up to a limit, as caches do) and the memory of the JVM, which holds that too.
 """
@@ -76,7 +76,7 @@ HEADER = "".join(
 
 def fill(bench: Bench, events: str, other: str, records: int) -> None:
     """Every second record is an event; of those between them, in `other`, one in ten is the
-    partner of a key's events, and the rest is nobody's."""
+    partner of a key's events, and the rest is unassigned."""
     with producer(bench.bootstrap) as put:
         for i in range(records):
             time_ms = 1_600_000_000_000 + i * 1000 // PER_SECOND

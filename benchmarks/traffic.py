@@ -1,7 +1,7 @@
 """Records with the producer's clock in them, sent and received by processes of their own.
 
 So neither waits for the other's turn in Python, and what the engine takes of the machine can be
-told from what measuring takes.
+distinguished from the cost of measuring.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Receiver:
         return self._answer.recv() if self._answer.poll(seconds) else None
 
     def is_current(self, within: float) -> bool:
-        """Whether the last record that it took was sent at most so many seconds ago. A receiver
+        """Whether the last record that it took was sent at most that many seconds ago. A receiver
         that still reads a topic's history measures itself."""
         return time.time() - self._newest.value <= within
 

@@ -114,7 +114,7 @@ class Demo:
         return queries
 
     def _await_queries(self, count: int) -> None:
-        """Wait until so many queries have caught up with their topics, and run live."""
+        """Wait until that many queries have caught up with their topics, and run live."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             queries = self._engine.queries()
@@ -194,7 +194,7 @@ class Demo:
             rows = table.rows()
             self._say(f"{view.counted(rows):,} flights {label}, in {len(rows):,} rows")
         self._say(f"All of it in {seconds:.0f} s")
-        self._say("Your turn: streamsql opens the shell; examples/flights/README.md goes on.")
+        self._say("Your turn: streamsql opens the shell; examples/flights/README.md continues.")
         return 0 if set(watched.counts().values()) == {FLIGHTS} else 1
 
     def _headline(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation anew: `make pictures`.
+"""Regenerates the pictures of the documentation: `make pictures`.
 
 A server of its own is given the flights of examples/flights, and looked at as a user does: with
 Chromium, driven as tests/server drives it, and with the shell in a real terminal, which is tmux.
@@ -38,7 +38,7 @@ SECONDS = 180.0
 SIZE = (1280, 720)
 COLUMNS, LINES = 110, 34
 WEEKS = 2
-"""So many are there at the beginning; flights of the third come while pictures are taken."""
+"""The flights at the beginning; those of the third arrive while pictures are taken."""
 LIVE_RATE = 40
 
 SQL = (

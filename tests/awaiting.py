@@ -11,7 +11,7 @@ def await_until(
 ) -> None:
     """Return as soon as `condition` holds; fail, saying `what` did not, after `timeout` seconds.
 
-    Looks `every` so many seconds.
+    Looks every `every` seconds.
     """
     deadline = time.monotonic() + timeout
     while not condition():

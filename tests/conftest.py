@@ -188,7 +188,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
         broker.start(120)
         yield broker
     finally:
-        # Nobody needs its data any more, and thousands of topics take long to be closed.
+        # Its data is not needed any more, and thousands of topics take long to be closed.
         broker.stop(timeout=0)
 
 

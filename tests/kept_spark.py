@@ -129,7 +129,7 @@ class KeptRuntime(SparkRuntime):
         return self._master, self._heap, settings, self._tuning, self._further_jars
 
     def _keep(self) -> None:
-        """Let go of the JVM: `stop` finds none to end."""
+        """Release the JVM: `stop` finds none to end."""
         session, process = self._session, self._process
         assert session is not None and process is not None
         try:

@@ -97,7 +97,7 @@ class Matching:
         return found.start + max(place, 1)
 
     def _walk(self, part: n.Pattern, at: int, match: Partial) -> Iterator[tuple[int, Partial]]:
-        """The ways to go on behind the part, preferred ones first."""
+        """The continuations after the part, preferred ones first."""
         if isinstance(part, n.PatternVariable):
             if at == len(self.rows):
                 self._touched = True

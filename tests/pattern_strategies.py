@@ -23,7 +23,7 @@ def patterns(names: st.SearchStrategy[str]) -> st.SearchStrategy[n.Pattern]:
 
 
 def repeated(parts: st.SearchStrategy[n.Pattern]) -> st.SearchStrategy[n.Pattern]:
-    """Sequences and alternatives of parts, and a part so many times."""
+    """Sequences, alternatives and repetitions of parts."""
     several = st.lists(parts, min_size=2, max_size=3).map(tuple)
     bounds = st.tuples(st.integers(0, 2), st.none() | st.integers(1, 2))
     return st.one_of(

@@ -44,7 +44,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[SmallDisk]:
-    """The folder, with what is in it, on a disk of so many megabytes. For root alone."""
+    """The folder, with what is in it, on a disk of that many megabytes. For root alone."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("only root can mount a disk")
     kept = folder.with_name(f"{folder.name}.kept")

@@ -1,4 +1,4 @@
-"""A shell in a real terminal, as somebody uses it."""
+"""A shell in a real terminal, as users run it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_the_prompt_does_not_wait_for_the_language() -> None:
 
 
 def test_no_module_hides_a_public_name() -> None:
-    """Whoever imports `streamsql.x` makes the module the package's `x`, whatever that was."""
+    """Importing `streamsql.x` makes the module the package's `x`, whatever that was."""
     hidden = [name for name in streamsql.__all__ if find_spec(f"streamsql.{name}") is not None]
     assert hidden == []
 

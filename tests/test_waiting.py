@@ -1,4 +1,4 @@
-"""Waiting, on a clock that goes on only while somebody sleeps."""
+"""Waiting, on a clock that advances only during a sleep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamsql.waiting import Backoff, await_condition, retried, steady
 
 
 class Clock:
-    """Stands for the module `time`."""
+    """Replaces the module `time`."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -35,7 +35,7 @@ class Passing(Exception):
 
 
 class Failing:
-    """Fails so many times, then gives the number of the attempt."""
+    """Fails a number of times, then gives the number of the attempt."""
 
     def __init__(self, times: int, error: Exception | None = None) -> None:
         self.times = times

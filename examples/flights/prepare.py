@@ -83,7 +83,7 @@ def _weather() -> pa.Table:
     """The reports by their hour, and at the end an empty one of each airport.
 
     The data end before the last flights do: the empty reports tell the join that time has passed,
-    and that there is nothing more to wait for.
+    and that nothing is left to wait for.
     """
     weather = read_other("weather")
     weather = weather.append_column("at", weather["time_hour"].cast(_MS)).sort_by("at")

@@ -55,7 +55,7 @@ class PlannedChange:
     readers: tuple[str, ...]
     """Affected streams, tables and queries downstream."""
     state: str
-    """`kept`, `rewritten` or `built anew`; empty without state."""
+    """`kept`, `rewritten` or `rebuilt`; empty without state."""
     read_again: tuple[str, ...] = ()
     """Topics that a rebuild reads from the query's start offsets."""
     obstacle: str | None = None

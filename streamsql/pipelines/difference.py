@@ -164,8 +164,8 @@ _STATE = {
     ChangeClass.NONE: "kept",
     ChangeClass.SETTINGS: "kept",
     ChangeClass.IN_PLACE: "kept",
-    ChangeClass.STATE: "built anew",
-    ChangeClass.REBUILD: "built anew",
+    ChangeClass.STATE: "rebuilt",
+    ChangeClass.REBUILD: "rebuilt",
     ChangeClass.REFUSED: "kept",
 }
 

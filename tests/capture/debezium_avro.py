@@ -1,7 +1,7 @@
 """Rows' changes as Debezium's PostgreSQL connector writes them with Confluent's Avro converter.
 
 Ids of schemas stand before each record, which is read by the schema that wrote it. Times and
-decimals have the names of Kafka Connect's types besides Avro's own.
+decimals have the names of Kafka Connect's types in addition to Avro's own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS: tuple[tuple[str, object], ...] = (
     ("made", _MICROS),
     ("seen", _ZONED),
 )
-"""Of the table at first, besides its key; all may be null."""
+"""The table's columns at first, without its key; all may be null."""
 
 
 class Envelopes:
@@ -51,7 +51,7 @@ class Envelopes:
         self.columns(COLUMNS)
 
     def columns(self, columns: tuple[tuple[str, object], ...]) -> None:
-        """What the table has from now on, besides its key."""
+        """The table's columns from now on, without its key."""
         self._value = self._registered("value", _envelope(columns))
 
     def key(self, number: int) -> bytes:

@@ -16,7 +16,7 @@ EPOCH_US = 946_684_800_000_000
 
 
 class Unchanged(Enum):
-    """What stands for a value that is stored out of line (TOAST) and has not changed."""
+    """The placeholder of a value that is stored out of line (TOAST) and has not changed."""
 
     UNCHANGED = "unchanged"
 
@@ -28,7 +28,7 @@ Tuple = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class RelationColumn:
-    """A column of a table as its rows are told."""
+    """A column of a table in the stream."""
 
     name: str
     type: int
@@ -41,7 +41,7 @@ class RelationColumn:
 
 @dataclass(frozen=True)
 class Relation:
-    """A table; told before its first row."""
+    """A table; sent before its first row."""
 
     oid: int
     schema: str

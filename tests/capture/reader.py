@@ -81,7 +81,7 @@ class Reader:
         return [(_number(lsn), data) for lsn, data in rows]
 
     def advance(self) -> None:
-        """Whoever reads next, this one too, begins behind what is written now."""
+        """The next reader, this one included, begins after the present records."""
         if self._end:
             place = f"{self._end >> 32:X}/{self._end & 0xFFFF_FFFF:X}"
             sql = "SELECT pg_replication_slot_advance(%s, %s::pg_lsn)"
@@ -89,7 +89,7 @@ class Reader:
             self._end = 0
 
     def forget(self) -> None:
-        """Be as one that is started anew: what the slot has not advanced over is written again."""
+        """Behave like a new one: what the slot has not advanced over is written again."""
         self._written = self._end = 0
 
     def _produce(self, key: bytes | None, value: bytes | None) -> None:

@@ -1,7 +1,7 @@
 """A table of a real PostgreSQL, whose changes are captured while everything is killed.
 
 The engine, with exactly-once delivery, and the reader of the database's log are ended by SIGKILL at
-random moments, and started anew. In the end the engine's tables must be what the database has.
+random moments, and started again. In the end the engine's tables must be what the database has.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ReaderProcess:
 
 @contextmanager
 def made(changes: Changes, count: int) -> Iterator[None]:
-    """So many changes while the block runs, and for as long as it takes."""
+    """A number of changes while the block runs, and for as long as it takes."""
     failures: list[BaseException] = []
 
     def make() -> None:
@@ -146,10 +146,10 @@ def _await_made(changes: Changes, count: float) -> None:
 
 
 def _records(kafka: KafkaClient, topic: str) -> str:
-    """How many changes were told, and how many again."""
+    """How many changes were sent, and how many repeatedly."""
     told: Counter[tuple[int, str]] = Counter()
     for record in kafka.consume(topic, until=kafka.end_offsets(topic)):
         if record.value is not None:
             change = json.loads(record.value)
             told[change["source"]["lsn"], change["op"]] += 1
-    return f"{len(told)} told and {told.total() - len(told)} of them again"
+    return f"{len(told)} sent and {told.total() - len(told)} of them repeatedly"

@@ -1,4 +1,4 @@
-"""`streamsql kafka` as somebody uses it: start, status, load into it, stop."""
+"""`streamsql kafka` as users run it: start, status, load into it, stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell in a real terminal, on real Kafka and Spark, as somebody uses it."""
+"""The shell in a real terminal, on real Kafka and Spark, as users run it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_row_can_be_pickled() -> None:
 
 
 class Source:
-    """A push query that can be told to end."""
+    """A push query that a test can end."""
 
     def __init__(self) -> None:
         self.cancelled = False

@@ -123,7 +123,7 @@ def test_a_moment_with_a_zone_is_sent_in_utc() -> None:
 
 
 class Wire:
-    """Lines as a client reads them; nobody closes them but the client."""
+    """Lines as a client reads them; only the client closes them."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines

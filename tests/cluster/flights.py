@@ -1,5 +1,5 @@
 """The flights of examples/flights as a feed that can be held up, and what their pipeline must have
-made of them: told by DuckDB, from the records that are really in the input topics."""
+made of them: computed by DuckDB, from the records that are really in the input topics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def statements() -> list[str]:
 
 
 class Feed:
-    """Writes flights and weather in the order of their time while it is open, so many a second."""
+    """Writes flights and weather in the order of their time while it is open, at a rate per
+    second."""
 
     def __init__(self, bootstrap: str, rate: float) -> None:
         self._producer = Producer(
@@ -98,7 +99,7 @@ class Feed:
         assert self._producer.flush(_FLUSH_SECONDS) == 0
 
     def __exit__(self, *_: object) -> None:
-        """What is waited for by the join is due: time has gone on by its grace."""
+        """What is waited for by the join is due: time has advanced by its grace."""
         assert self._thread.is_alive() or self._ended.is_set(), "the year was too short"
         self._ended.set()
         self._thread.join()

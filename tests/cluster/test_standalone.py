@@ -70,8 +70,9 @@ def test_executors_and_workers_that_are_killed(tmp_path: Path, broker: EmbeddedB
 
 
 def counted(live: Live, wanted: int) -> int:
-    """Executors have told of so many records of the copy, though its batch ends in a minute only;
-    how many. A query that has committed nothing counts anew after an executor is lost."""
+    """Executors have reported that many records of the copy, though its batch ends in a minute
+    only; how many. A query that has committed nothing starts counting again after an executor is
+    lost."""
 
     def found() -> int:
         (query,) = (q for q in live.engine.queries() if q.sink == live.name("C"))

@@ -205,7 +205,7 @@ class Trial:
             with suppress(subprocess.SubprocessError, psutil.NoSuchProcess):
                 server.kill()
 
-    # -- what is told ----------------------------------------------------------------------------
+    # -- reports ---------------------------------------------------------------------------------
 
     def told(self) -> str:
         """Seconds of silence of each kind: least, median, most; of the sinks that are fed by the

@@ -1,5 +1,5 @@
 """`python -m tests.conformance REPORT [--rewrite]`: compares the report of a whole run of the
-conformance suite with what is known to fail, or writes that anew.
+conformance suite with what is known to fail, or writes that file.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from streamsql.statements.changes.running import running_of_log
 
 
 class StandIn(Client):
-    """What dbt's client is told, and what was done."""
+    """The answers to dbt's client, and its requests."""
 
     def __init__(self, sql: str = "") -> None:
         super().__init__("localhost")

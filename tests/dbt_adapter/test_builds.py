@@ -1,4 +1,4 @@
-"""What dbt has done for a model, from what is there: by the planner's own plans, without a JVM."""
+"""What dbt does for a model that exists: by the planner's own plans, without a JVM."""
 
 from __future__ import annotations
 

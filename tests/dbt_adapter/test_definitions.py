@@ -1,4 +1,4 @@
-"""The statements that dbt's models stand for, and that they are statements: tests/cases/dbt."""
+"""The statements of dbt's models, which are valid: tests/cases/dbt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that is told files to apply: `python -m delivery.apply_child FOLDER BOOTSTRAP`.
+"""An engine that applies files: `python -m delivery.apply_child FOLDER BOOTSTRAP`.
 
 Says `ready`, then applies the file that each line of its input names and says `done`; lives until
 it is ended.

@@ -101,7 +101,7 @@ class EndTxnProxy:
             await self._loop.sock_sendall(broker, size + request)
 
     async def _exactly(self, source: socket.socket, size: int) -> bytes:
-        """So many bytes, or none if the other side has closed the connection before."""
+        """That many bytes, or none if the other side has closed the connection before."""
         read = bytearray()
         while len(read) < size:
             more = await self._loop.sock_recv(source, size - len(read))

@@ -2,7 +2,7 @@
 `python -m delivery.spark_child FOLDER BOOTSTRAP SQL`.
 
 Writes what the projection of shapes.py does; what is in SQL is not looked at. Says `ready` and
-lives until it is ended; where its Spark was killed it goes on from its checkpoint.
+lives until it is ended; if its Spark was killed it continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(folder: str, bootstrap: str, _script: str) -> None:
     query = projection(runtime.session, bootstrap, Path(folder) / "checkpoint")
     print("ready", flush=True)
     while not ended.wait(LOOK_SECONDS):
-        # Whatever ended the query, the next look begins it anew, as an engine would.
+        # Whatever ended the query, the next check starts it again, as an engine would.
         with suppress(Py4JError, PySparkException, ExternalError, ConnectionError):
             if not runtime.is_running or not query.isActive:
                 query = projection(runtime.session, bootstrap, Path(folder) / "checkpoint")

@@ -1,4 +1,4 @@
-"""An engine that is told statements: `python -m delivery.statement_child FOLDER BOOTSTRAP`.
+"""An engine that runs statements: `python -m delivery.statement_child FOLDER BOOTSTRAP`.
 
 Says `ready`, then runs each line of its input and says `done`; lives until it is ended.
 """

@@ -156,7 +156,7 @@ class Killed:
         assert ("B" in self._kafka.topics()) == ("B" not in gone)
         ids = {id_of(self._folder / "checkpoints" / name) for name in folders}
         left = self._token_owners() - ids
-        assert not left, f"tokens of checkpoints that are no more: {left}"
+        assert not left, f"tokens of deleted checkpoints: {left}"
 
     def _token_owners(self) -> set[str]:
         records = self._kafka.consume(COMMITS_TOPIC, until=self._kafka.end_offsets(COMMITS_TOPIC))
@@ -170,7 +170,7 @@ class Killed:
         self._written += self._kafka.produce("a", rows)
 
     def _await_rows(self) -> None:
-        """Each row once, in what is there now and in what was made again."""
+        """Each row once, in the present topic and in the recreated one."""
         wanted = list(range(self._written))
 
         def found() -> dict[str, object]:

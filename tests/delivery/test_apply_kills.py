@@ -40,9 +40,9 @@ ORDINARY = 1.0
 """Seconds that it has come down to before an apply begins: until then, queries catch up with what
 came while they stood still."""
 PAUSE = 2.0
-"""Seconds without a row that a change of class 2 may bring, since its query stops and goes on."""
+"""Seconds without a row that a change of class 2 may bring, since its query restarts."""
 MORE = 0.5
-"""Seconds more than ordinary for what is built anew beside the query that runs."""
+"""Seconds more than ordinary for a rebuild beside the running query."""
 TESTS = Path(__file__).parents[1]
 FORM = "PARTITIONS=2, VALUE_FORMAT='JSON'"
 SOURCES = f"""

@@ -106,7 +106,7 @@ class Writer:
         return [row[0] for row in found]
 
     def doubled(self) -> dict[str, list[int]]:
-        """By the sinks, what is there more than once."""
+        """By the sinks, the rows that occur more than once."""
         found = {sink: Counter(self.ids(sink)) for sink in SINKS}
         return {s: [i for i, n in ids.items() if n > 1] for s, ids in found.items()}
 

@@ -32,9 +32,10 @@ from streamsql.kafka.transactions import transactions
 START_SECONDS = 240.0
 RECOVERY_SECONDS = 240.0
 ALIVE_ROWS = 20
-"""So many records more, and a pipeline writes again: what ends a transaction is a record, too."""
+"""After that many more records a pipeline writes again: what ends a transaction is a record,
+too."""
 SHOWN = 60_000
-"""So many characters of what an engine that hangs has said."""
+"""The number of characters of a hanging engine's output."""
 EARLY = 0.2
 """The share of failures that do not wait until the one before has been overcome."""
 TESTS = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ _OF_OTHERS = ("curl", "docker", "kubectl", "make")
 
 
 def commands() -> list[list[str]]:
-    """Word by word; a line that ends with a backslash goes on."""
+    """Word by word; a line that ends with a backslash continues."""
     text = re.sub(r"^```\w+\n.*?^```$", _shell_only, _page(), flags=re.MULTILINE | re.DOTALL)
     lines = "\n".join(block[1] for block in _BLOCK.finditer(text)).replace("\\\n", " ")
     found = [shlex.split(line, comments=True) for line in lines.splitlines()]

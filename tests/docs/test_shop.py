@@ -59,7 +59,7 @@ def test_the_shop(
 
 
 def _output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What it shows, and nothing of errors; only `plan` says by its exit code that there is
+    """What it shows, and nothing of errors; only `plan` reports by its exit code that it has
     something to do."""
     arguments = shlex.split(command)
     code = main(arguments)

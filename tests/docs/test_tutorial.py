@@ -110,7 +110,7 @@ def _all(stream: RowStream) -> list[list[object]]:
 
 
 def _comparable(shown: str) -> list[str]:
-    """In an order that leaves each key's rows as they came: keys are told by the first cell."""
+    """In an order that leaves each key's rows as they came: the first cell is the key."""
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     if "│" not in shown:
         return lines

@@ -46,7 +46,7 @@ def live(restartable: Restartable) -> Iterator[Live]:
 
 @pytest.fixture
 def registry(live: Live) -> Iterator[RegistryClient]:
-    """A registry that the engine's own session is told to use."""
+    """A registry that the engine's own session is configured to use."""
     server = HttpServer(app(Store()))
     url = server.start()
     list(live.engine.execute(f"SET '{SCHEMA_REGISTRY_URL}' = '{url}';"))

@@ -72,7 +72,7 @@ class Live:
         return f"{name}_{self.suffix}"
 
     def run(self, sql: str) -> list[Result]:
-        """Run statements; `$x` stands for a name of this test's own."""
+        """Run statements; `$x` becomes a name of this test's own."""
         return list(self.engine.execute(self.sql(sql), self.session))
 
     def sql(self, sql: str) -> str:

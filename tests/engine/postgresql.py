@@ -81,7 +81,7 @@ class Database:
         return True
 
     def stop(self) -> None:
-        """At once, whoever is connected."""
+        """At once, whatever is connected."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(_SECONDS)
@@ -94,8 +94,8 @@ class Database:
 
 @contextmanager
 def database(*settings: str) -> Iterator[Database]:
-    """A new one with these settings besides (`name=value`); skips the test where PostgreSQL is not
-    installed."""
+    """A new one with these settings in addition (`name=value`); skips the test where PostgreSQL is
+    not installed."""
     binaries = _binaries()
     if binaries is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")

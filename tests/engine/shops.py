@@ -49,4 +49,4 @@ def as_made_anew(live: Live, kafka: KafkaClient, settings: str, table: str) -> N
         return latest(kafka, live.name("T")) == latest(kafka, expected) != {}
 
     await_read(live, kafka, query_of(live, "ANEW"))
-    await_until(is_same, "the table to be as one that is made anew", PATIENCE)
+    await_until(is_same, "the table to equal a newly created one", PATIENCE)

@@ -48,7 +48,7 @@ def test_a_set_takes_effect_at_once(
     assert live.engine.inspection.sequence == log_length + 1
     live.run("INSERT INTO $s VALUES (1, 9), (1, 3);")
     live.table("t", lambda rows: rows == {1: (2,)})
-    # State goes on, a topic is read on, one more query begins at the beginning.
+    # State continues, a topic is read on, one more query begins at the beginning.
     new = "CREATE STREAM $d WITH (FORMAT='JSON') AS SELECT id, v * 2 AS d FROM $l;\n"
     after = SOURCE + COUNTS.format(", COUNT(*) * 10 AS m") + LARGE.format(6) + new
 

@@ -131,7 +131,7 @@ def served(live: Live) -> dict[int, str | None]:
 
 
 def stopped(live: Live, sink: str) -> str:
-    """Why the query does not go on, once it does not."""
+    """Why the query has stopped, once it has."""
     infos: list[QueryInfo] = []
 
     def found() -> bool:

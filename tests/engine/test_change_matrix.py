@@ -2,7 +2,7 @@
 and Spark: the tables hold what the new statements make of the same records from the beginning.
 
 Of a change behind the state (class 2), and of one whose state is rewritten (class 3), which hold
-for each key from its next row on, those keys are compared that have one; of what is built anew all
+for each key from its next row on, those keys are compared that have one; of a rebuild all
 are.
 """
 
@@ -30,7 +30,7 @@ from streamsql.run_script import NamedText
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 TOGETHER = 12
-"""So many changes are one `apply`."""
+"""The number of changes per `apply`."""
 CHANGES = changes_of("TABLE")
 BATCHES = [CHANGES[n : n + TOGETHER] for n in range(0, len(CHANGES), TOGETHER)]
 
@@ -52,7 +52,7 @@ def _is_empty(row: bytes) -> bool:
 
 
 def _differs(changed: Changed, live: Live, kafka: KafkaClient, since: dict[int, int]) -> str:
-    """In which rows the table is another one than the one that was made anew."""
+    """The rows in which the table differs from a newly created one."""
     topic = live.name(changed.name.upper())
     found = _rows(kafka, topic)
     expected = _rows(kafka, live.name(f"ANEW{changed.number}"))
@@ -64,8 +64,8 @@ def _differs(changed: Changed, live: Live, kafka: KafkaClient, since: dict[int, 
     if found == expected and expected:
         return ""
     keys = sorted(k for k in found.keys() | expected.keys() if found.get(k) != expected.get(k))
-    lines = [f"  {k!r}: {found.get(k)!r}, anew {expected.get(k)!r}" for k in keys[:5]]
-    return "\n".join([changed.id, f"  {len(found)} rows, anew {len(expected)}", *lines])
+    lines = [f"  {k!r}: {found.get(k)!r}, expected {expected.get(k)!r}" for k in keys[:5]]
+    return "\n".join([changed.id, f"  {len(found)} rows, expected {len(expected)}", *lines])
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=[batch[0].id for batch in BATCHES])
@@ -89,6 +89,6 @@ def test_tables_are_what_the_new_statements_make(
         return not any(found)
 
     try:
-        await_until(are_alike, "the tables to be as those that are made anew", PATIENCE)
+        await_until(are_alike, "the tables to equal newly created ones", PATIENCE)
     finally:
         print("\n".join(filter(None, found)))

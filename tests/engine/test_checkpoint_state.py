@@ -1,4 +1,4 @@
-"""A query goes on from state whose layout its checkpoint says, or does not read a record."""
+"""A query continues from state of the layout in its checkpoint, or reads no record."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Checkpoint:
         return found
 
     def refuses(self, change: Callable[[dict[str, Any]], None]) -> str:
-        """The error of a query that goes on from a checkpoint that was changed."""
+        """The error of a query that continues from a checkpoint that was changed."""
         content = self.content
         self.live.run(f"PAUSE {self.query};")
         changed = json.loads(json.dumps(content))

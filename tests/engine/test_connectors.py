@@ -40,7 +40,7 @@ def engine(
 
 
 def test_transcript(engine: Offline, cluster: tuple[ConnectCluster, str], rewrite: bool) -> None:
-    """In one test: each case goes on from what the one before has made."""
+    """In one test: each case builds on the previous one."""
 
     def run(case: Case) -> str:
         screen = io.StringIO()

@@ -1,4 +1,4 @@
-"""Constraints of streams and tables: what is counted, told, replayed, and what stops a query."""
+"""Constraints of streams and tables: what is counted, logged, replayed, and what stops a query."""
 
 from __future__ import annotations
 

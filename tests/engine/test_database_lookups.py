@@ -52,7 +52,7 @@ class Items:
             f"PASSWORD='${{file:{self.secrets}:db}}'",
             *more,
         )
-        # `$` stands for names of the test's own elsewhere.
+        # `$` marks names of the test's own elsewhere.
         sql = f"CREATE SOURCE TABLE {self.live.name('T')} ({columns}) WITH ({', '.join(given)});"
         list(self.live.engine.execute(sql, self.live.session))
 
@@ -101,7 +101,7 @@ def test_rows_are_found_and_then_known_for_some_time(items: Items, mode: str) ->
         label: str | None = row.values[2]
         return label
 
-    # What is known, and that there is no row, stays known until the time is over.
+    # A cached row, or its absence, stays cached until the time is over.
     seen(1), seen(3)
     items.execute("UPDATE {0} SET label = 'first' WHERE id = 1")
     items.execute("INSERT INTO {0} VALUES (3, 'three')")

@@ -1,4 +1,4 @@
-"""Exactly-once delivery without failures of machines: queries that are stopped and go on, and
+"""Exactly-once delivery without failures of machines: queries that are stopped and resumed, and
 records that Kafka never takes."""
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def one_row_written(live: Live, kafka: KafkaClient) -> str:
 
 
 def leave_open(kafka: KafkaClient, query: str, checkpoint: str, sink: str) -> Producer:
-    """A transaction as a run leaves it that is killed: nobody's task has its number again."""
+    """The transaction of a killed run, whose task number no later run uses."""
     once = {"transactional.id": f"streamsql.{query}.{checkpoint}.7"}
     dead = Producer({**kafka.settings, **once, "transaction.timeout.ms": 900_000})
     dead.init_transactions()

@@ -1,4 +1,4 @@
-"""Disks that are full or read-only: queries say so, wait, and go on by themselves."""
+"""Disks that are full or read-only: queries report it, wait, and resume by themselves."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def _in_order(value: object) -> object:
 
 
 def begun(live: Live, kafka: KafkaClient, sql: str, records: int) -> tuple[str, str, Load]:
-    """The queries of $t and $anew, which have read so many records that are in the log no more, and
-    what more come from."""
+    """The queries of the two tables, which have read that many records that the log no longer has,
+    and what more come from."""
     apply(live, sql)
     ids = query_of(live, "T"), query_of(live, "ANEW")
     load = Load(kafka, live.name("S"), 300)

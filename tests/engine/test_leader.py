@@ -217,5 +217,5 @@ def test_the_first_server_of_a_data_folder_goes_on_with_what_the_shell_has_made(
         assert [entry.sequence for entry in server.state.log.entries] == [1, 2, 3]
     finally:
         server.close()
-    # And so does the shell, which is told of no service.
+    # And so does the shell, which is given no service.
     assert EngineState(alone).config.service_id == "first"

@@ -142,7 +142,7 @@ TEXTS = {
 @pytest.mark.variants
 @pytest.mark.parametrize("format", ["CSV", "JSON", "PARQUET"])
 def test_every_type_and_a_key_of_two_columns(live: Live, tmp_path: Path, format: str) -> None:
-    """A folder, in which there is something else besides."""
+    """A folder that also contains something else."""
     folder = tmp_path / "rows"
     folder.mkdir()
     (folder / "_SUCCESS").write_text("", "utf-8")

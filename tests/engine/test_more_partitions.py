@@ -1,5 +1,5 @@
 """A stream's topic that gets more partitions while its query and its readers run: no record is
-lost, whoever is killed when."""
+lost, whatever is killed when."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_what_was_switched_is_taken_back(live: Live, kafka: KafkaClient) -> None
     await_read(live, kafka, query_id)
     await_until(
         lambda: sum(json.loads(v)["C"] for v in latest(kafka, live.name("T")).values()) == 1_600,
-        "the table to go on",
+        "the table to continue",
         PATIENCE,
     )
 

@@ -1,5 +1,5 @@
-"""CREATE OR REPLACE of queries with state: what changes behind it goes on from the same state, what
-changes that is rebuilt from the log."""
+"""CREATE OR REPLACE of queries with state: what changes after it continues from the same state,
+what changes that is rebuilt from the log."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_behind_a_join_and_a_repartition(live: Live) -> None:
 
 
 def test_settings_of_one_query(live: Live) -> None:
-    """ALTER QUERY: it goes on from the same state, and a restart knows the settings."""
+    """ALTER QUERY: it continues from the same state, and a restart knows the settings."""
     live.run(SOURCES)
     live.run("CREATE TABLE $t WITH (FORMAT='JSON') AS SELECT id, SUM(v) AS n FROM $s GROUP BY id;")
     (query_id,) = (q.id for q in live.engine.queries() if q.sink == live.name("T"))
@@ -79,7 +79,7 @@ def test_settings_of_one_query(live: Live) -> None:
 
 
 def test_behind_a_match_that_has_begun(live: Live) -> None:
-    """What is read of its rows no more they keep; an engine that starts anew goes on with it."""
+    """Its rows keep columns that are no longer read; a restarted engine continues with it."""
     live.run(SOURCES)
     match = """MATCH_RECOGNIZE (PARTITION BY id ORDER BY ROWTIME MEASURES {}
       PATTERN (a b+ c) DEFINE b AS b.v > LAST(b.v, 1) OR COUNT(b.v) = 1, c AS c.v < b.v)"""

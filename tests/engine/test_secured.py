@@ -1,4 +1,4 @@
-"""A server with users over a running engine: what roles may do, and what is told of queries."""
+"""A server with users over a running engine: what roles may do, and the information on queries."""
 
 from __future__ import annotations
 
@@ -93,4 +93,4 @@ def test_metrics_are_those_of_the_queries(live: Live, ask: Ask) -> None:
         lines = text.splitlines()
         return all(line in lines for line in wanted)
 
-    await_until(told, "the query's numbers are told", PATIENCE, every=0.5)
+    await_until(told, "the query's numbers are reported", PATIENCE, every=0.5)

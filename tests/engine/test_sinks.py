@@ -54,7 +54,7 @@ def files(path: Path) -> list[Path]:
 
 
 def await_rows(path: Path, format: str, count: int) -> None:
-    """Until there are so many rows; with more it fails."""
+    """Waits for that many rows; with more it fails."""
 
     def rows() -> int:
         return len(read(path, format)) if files(path) else 0

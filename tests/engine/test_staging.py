@@ -1,4 +1,4 @@
-"""`Engine.changes.stage`: what is built anew, to be looked at before it switches."""
+"""`Engine.changes.stage`: a rebuild that can be inspected before it switches."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def insert(live: Live, sql: str) -> str:
 
 
 def ask(live: Live, sql: str, *tokens: str) -> list[tuple[Any, ...]]:
-    """The rows of a pull query that waits for what the tokens stand for."""
+    """The rows of a pull query that waits for the tokens' offsets."""
     properties = {"streamsql.consistency.timeout.ms": "240000"}
     if tokens:
         properties["streamsql.consistency.token"] = ",".join(tokens)
@@ -171,7 +171,7 @@ CREATE TABLE $c AS SELECT id, COUNT(*) AS n FROM $s
     growing = "SELECT WINDOWSTART AS a, WINDOWEND AS b, n FROM $c WHERE id = -7"
     assert ask(live, growing + " AND WINDOWSTART < 20000;", token) == [(0, 10000, 2), (0, 20000, 3)]
     assert short(live, growing + " AND WINDOWEND = 20000;") == [(0, 20000, 3)]
-    # Time goes on: what is older than the retention is gone.
+    # Time advances: rows older than the retention are removed.
     token = insert(live, "INSERT INTO $s (ROWTIME, id, v) VALUES (121000, 9, 1);")
     assert ask(live, asked + ";", token) == [third]
 

@@ -27,7 +27,7 @@ from streamsql.run_script import NamedText
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 TOGETHER = 8
-"""So many changes are one `apply`."""
+"""The number of changes per `apply`."""
 CHANGES = changes_of("STREAM")
 BATCHES = [CHANGES[n : n + TOGETHER] for n in range(0, len(CHANGES), TOGETHER)]
 QUIET_SECONDS = 5.0
@@ -134,6 +134,6 @@ def test_streams_go_on_by_the_new_statements(
         return not wrong
 
     try:
-        await_until(are_alike, "the streams to go on as those that are made anew", PATIENCE)
+        await_until(are_alike, "the streams to continue like newly created ones", PATIENCE)
     finally:
         print("\n".join(wrong))

@@ -1,5 +1,5 @@
 """`Engine.changes.undo` after changes of each class, of tables, joins and streams: plan, state and
-results are what they were, and go on."""
+results are what they were, and continue."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_what_or_replace_has_built_anew_is_taken_back(live: Live, kafka: KafkaCl
     as_made_anew(live, kafka, "", BY_SHOP)
     live.restart()
     load.produce(100)
-    await_until(lambda: _counted(live, kafka) == 1_000, "the table to go on", PATIENCE)
+    await_until(lambda: _counted(live, kafka) == 1_000, "the table to continue", PATIENCE)
 
 
 def _counted(live: Live, kafka: KafkaClient) -> int:

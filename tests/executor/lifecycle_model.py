@@ -1,7 +1,7 @@
 """Queries, the effects in progress, and a Spark and a Kafka that do whatever they may: a model of
 everything that `lifecycle.step` meets, with the invariants that must hold throughout.
 
-`python -m tests.executor.lifecycle_model 1000000` takes so many steps at random.
+`python -m tests.executor.lifecycle_model 1000000` takes that many random steps.
 """
 
 from __future__ import annotations
@@ -555,7 +555,7 @@ ACTIONS: tuple[Callable[[Fleet, int, int], None], ...] = (
 
 
 def walk(steps: int, seed: int, rules: Rules | None = None) -> Fleet:
-    """Take at least so many steps at random, with a new fleet each thousand actions; the last one,
+    """Take at least that many random steps, with a new fleet each thousand actions; the last one,
     with the steps and transitions of all."""
     source = random.Random(seed)
     fleet = Fleet(rules or Rules())

@@ -115,7 +115,7 @@ def test_a_checkpoint_belongs_to_one_generation_of_a_query(tmp_path: Path) -> No
     claim(checkpoint, 8)
     assert committed(checkpoint) is None, "an ended query of the same id has made it"
     (gone,) = discarded(tmp_path)
-    assert committed(gone), "what else it had is seen to before it is deleted"
+    assert committed(gone), "its other resources are freed before it is deleted"
 
 
 def test_a_checkpoint_that_says_nothing_is_taken_over(tmp_path: Path) -> None:

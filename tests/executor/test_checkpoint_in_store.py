@@ -1,5 +1,5 @@
-"""Checkpoints in an object store, where a folder neither goes nor moves in one step: whoever does
-it is killed between any two requests, and the next one finishes it."""
+"""Checkpoints in an object store, where a folder is neither deleted nor moved in one step:
+whichever process does it is killed between any two requests, and the next one finishes it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_is_discarded_is_nobodys_from_the_first_request_on() -> None:
         assert number == 0 or not is_settled(folder / "Q", 3)
         discard_others(folder, {"R": 4})
         assert not (folder / "Q").exists()
-        assert ids(folder) - {None} == {"Q-3"}, "what it had besides is known"
+        assert ids(folder) - {None} == {"Q-3"}, "its other resources are known"
         assert any(rebuild_note(g) == RebuildNote("t") for g in discarded(folder))
         for gone in discarded(folder):
             erase(gone)
@@ -103,7 +103,7 @@ def test_one_that_was_built_anew_takes_the_place_of_the_old_one() -> None:
     assert len(stores) > 15
     for store in stores:
         folder = store.place(ROOT)
-        # The next start discards what is nobody's before it goes on.
+        # The next start discards unowned checkpoints first.
         discard_others(folder, {"Q": 5})
         adopt(folder / "Q", 5)
         assert ids(folder) - {None} == {"Q-3"}, "the new one's tokens are not to be taken out"

@@ -33,7 +33,7 @@ def checkpoint(tmp_path: Path) -> Path:
 def error(checkpoint: Path, now: CheckpointMetadata) -> str:
     with pytest.raises(UnsupportedError) as found:
         settle(checkpoint, now, MADE)
-    assert found.value.hint is not None and "Go on with streamsql 1.2" in found.value.hint
+    assert found.value.hint is not None and "Continue with streamsql 1.2" in found.value.hint
     return found.value.message
 
 

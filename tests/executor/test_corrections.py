@@ -1,4 +1,5 @@
-"""What a table's topic is told, compared beforehand or not: in the end it holds what it should."""
+"""The corrections of a table's topic, compared beforehand or not: in the end it holds what it
+should."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def pulse(read: int, done: int = 0, asleep: bool = False) -> Pulse:
 
 
 class Launcher:
-    """One whose queries have gone on since the watch looked."""
+    """One whose queries have advanced since the last reading."""
 
     def __init__(self, now: Pulse) -> None:
         self.now = now

@@ -1,4 +1,4 @@
-"""What the launcher lowers anew, and what it goes on with; Spark is played by a script."""
+"""What the launcher lowers again, and what it reuses; Spark is scripted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_JVM: Any = SimpleNamespace(
         )
     )
 )
-"""A Spark that is told which queries have stopped."""
+"""A Spark that notes which queries have stopped."""
 
 
 class Scripted(SparkLauncher):

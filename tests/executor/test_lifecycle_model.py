@@ -162,7 +162,7 @@ FAULTS: dict[str, tuple[Any, ...]] = {
         Rules(step=_loses_requests_of_one_that_starts),
         "PAUSE ALL reaches every query",
     ),
-    "a crash loop goes on": (
+    "a crash loop continues": (
         Rules(may_start=lambda *_, **__: True, step=_starts_what_is_held),
         "a held query starts only after RESUME",
     ),

@@ -1,6 +1,6 @@
 """How the query manager moves queries between catching up and live, and over failures.
 
-The runs here are scripted, so that they fail, lag and end when told; tests/engine does the same
+The runs here are scripted, so that they fail, lag and end on demand; tests/engine does the same
 with real ones.
 """
 
@@ -44,7 +44,7 @@ from tests.executor.definitions import definition
 
 
 class ScriptedRun:
-    """A run that goes on until the test ends it."""
+    """A run that lasts until the test ends it."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -78,7 +78,7 @@ class ScriptedRun:
 
 @dataclass(frozen=True)
 class ScriptedMoment(Moment):
-    """One at which queries lag by so many records, wherever they are."""
+    """One at which queries lag by a number of records, whatever their positions."""
 
     backlog: int = 0
 
@@ -548,7 +548,7 @@ def test_what_fails_after_that_may_have_been_interrupted(
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Runs do not stop before it is set, and nobody waits long for them."""
+    """Runs do not stop before it is set, and no caller waits long for them."""
     let_go = threading.Event()
     stop = ScriptedRun.stop
 
@@ -696,7 +696,7 @@ def test_a_query_that_memory_is_too_little_for_is_tried_with_less(
 
 @pytest.fixture
 def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Spark gives up stopping runs, which go on until it is set; nobody waits long for them."""
+    """Spark gives up stopping runs, which last until it is set; no caller waits long for them."""
     let_go = threading.Event()
 
     def stop(run: ScriptedRun) -> bool:
@@ -784,7 +784,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     def hang(script: Script, query: Definition) -> Positions:
         if query.id.startswith("HUNG") and not let_go.wait(60):
-            raise AssertionError("nobody has let go")
+            raise AssertionError("nothing has released it")
         return prepare(script, query)
 
     monkeypatch.setattr(Script, "prepare", hang)

@@ -138,7 +138,7 @@ def test_a_record_that_is_not_written_fails_the_query(
     with pytest.raises(StreamingQueryException, match="RecordTooLarge|larger than"):
         run(spark, kafka, rows, tmp_path)
     assert records(kafka, out) == []
-    # The same checkpoint goes on with the record once it can be written.
+    # The same checkpoint continues with the record once it can be written.
     rows = sink_rows(read(spark, kafka, source), f"'{out}'", value="value")
     run(spark, kafka, rows, tmp_path)
     assert [r.value for r in records(kafka, out)] == [b"v"]

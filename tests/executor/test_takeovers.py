@@ -16,7 +16,7 @@ def test_what_was_read_beyond_the_last_commit_is_read_again(tmp_path: Path) -> N
     (tmp_path / "commits" / "0").write_text("v1\n{}")
     (tmp_path / "offsets" / "0").write_text('v1\n{}\n{"t": {"0": 5, "1": 9}}')
     take_over(tmp_path, 7, "a")
-    assert takeovers(tmp_path) == [first], "the same statement goes on"
+    assert takeovers(tmp_path) == [first], "the same statement continues"
 
     take_over(tmp_path, 7, "b")
     _, second = takeovers(tmp_path)

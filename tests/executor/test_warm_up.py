@@ -1,4 +1,4 @@
-"""The JVM is warmed up by a query that writes nowhere and ends when it is told to."""
+"""The JVM is warmed up by a query that writes nowhere and ends on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _samples() -> list[Sample]:
 
 
 def _context(spark: SparkSession, folder: Path) -> LoweringContext:
-    # Nobody listens there: what is written to Kafka fails.
+    # No broker listens there: writing to Kafka fails.
     return LoweringContext(spark, "127.0.0.1:1", folder, "log")
 
 

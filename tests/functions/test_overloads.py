@@ -24,7 +24,7 @@ from streamsql.types import SQLType, type_of
 pytestmark = pytest.mark.spark
 
 VARIABLES: list[SQLType] = [types.BIGINT, types.STRING, types.DATE, types.TIMESTAMP, types.TIME]
-"""What a type variable stands for, one after the other."""
+"""The values of a type variable, one after the other."""
 
 
 @dataclass

@@ -161,7 +161,7 @@ def test_a_detached_broker_is_adopted_and_outlives_the_engine(data: DataDir) -> 
     assert stop_detached(data)
     assert not broker_status(data).running
     assert not stop_detached(data)
-    # Its ports are taken by somebody else in the meantime.
+    # Its ports are taken by another process in the meantime.
     assert started.bootstrap is not None
     port = int(started.bootstrap.rpartition(":")[2])
     with socket.create_server((HOST, port)), EmbeddedBroker(data) as broker:

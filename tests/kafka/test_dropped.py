@@ -1,4 +1,4 @@
-"""What is taken out of Kafka when a query or a topic is no more."""
+"""What is deleted from Kafka with a query or a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka that wants TLS and a login, told of in one file: every client of it gets in."""
+"""A Kafka with TLS and a login, configured in one file that all clients use."""
 
 from __future__ import annotations
 

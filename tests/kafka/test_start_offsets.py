@@ -1,4 +1,4 @@
-"""Where a query that has not begun yet is told to begin."""
+"""The start positions of a query that has not begun yet."""
 
 from __future__ import annotations
 

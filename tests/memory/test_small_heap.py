@@ -251,7 +251,7 @@ def test_a_record_of_five_megabytes_and_a_list_without_end(live: Live, kafka: Ka
     kafka.produce(topic, (record("a", n, v="x" * 100) for n in range(20_000)))
     kafka.produce(topic, [record("b", 20_000, v="last")])
     assert live.rows("SELECT n FROM $n WHERE n > 1000 EMIT CHANGES LIMIT 1;", 1) == [(5_000_000,)]
-    # The list of `a` is no longer taken by Kafka; `b` shows that the query has gone on.
+    # The list of `a` is no longer taken by Kafka; `b` shows that the query has continued.
     live.table("c", lambda t: t.get("b") == (["last"], 1))
     for query in (lengths, lists):
         drained(live, query)

@@ -1,4 +1,4 @@
-"""A Kafka that takes rights away: queries say so, wait, and go on by themselves."""
+"""A Kafka that takes rights away: queries report it, wait, and resume by themselves."""
 
 from __future__ import annotations
 

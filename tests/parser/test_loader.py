@@ -41,7 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _load() -> None:
-    """Loads the grammar anew, past the memory of this process, and uses it."""
+    """Loads the grammar again, past the memory of this process, and uses it."""
     lark = loader.load.__wrapped__(BUILDERS)
     parser: Any = lark.parse_interactive("", start="type")
     assert {"IDENTIFIER", "ARRAY"} <= parser.accepts()

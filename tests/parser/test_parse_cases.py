@@ -34,7 +34,7 @@ def _or_error(run: Callable[[Case], str]) -> Callable[[Case], str]:
 
 
 def _canonical(statement: Statement) -> str:
-    """The statement's canonical text, once that has been seen to parse to an equal node."""
+    """The statement's canonical text, once it is known to parse to an equal node."""
     text = to_sql(statement)
     again = parse_one(text)
     assert again == statement

@@ -51,8 +51,8 @@ def _change(case: Case) -> str:
     return f"{_shown(change, keeps)}\nor replace: {found}"
 
 
-_GOES_ON = "goes on"
-_ANEW = "is built anew"
+_GOES_ON = "continues"
+_ANEW = "is rebuilt"
 
 
 def _replaced(before: str, after: str) -> str:

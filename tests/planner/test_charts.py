@@ -1,7 +1,7 @@
 """Queries as Metabase, Grafana and Superset write them: which of them are taken from a client of
 PostgreSQL's protocol.
 
-They are written anew over the sources of sources.sql; `origin` is where such a query was seen. What
+They are rewritten for the sources of sources.sql; `origin` is where such a query was seen. What
 stands below `taken` is PostgreSQL's answer: tests/server/test_charts.py holds ours to it.
 """
 

@@ -30,7 +30,8 @@ from streamsql.types import to_sql, type_of
 
 
 def _script(case: Case) -> Script:
-    """`topics=a:1,b:2`: which topics exist, with how many partitions; without it nobody asks."""
+    """`topics=a:1,b:2`: which topics exist, with how many partitions; without it no topic is looked
+    up."""
     text = case.args.get("topics")
     if text is None:
         return Script()

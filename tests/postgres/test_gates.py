@@ -1,4 +1,4 @@
-"""How many threads all clients together may keep at work."""
+"""How many threads all clients together may keep busy."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Cases are `same` (the answer is PostgreSQL's), `among` (its rows are some of PostgreSQL's), `own`
 (rows of its own, for the reason that `why` names, in PostgreSQL's columns) or `refused`. The
 recorded answers are PostgreSQL's where they are the same, and ours else; `pytest --rewrite` asks
-both anew. `origin` says where such a query was seen; <name> in it is a relation's number (OID).
+both again. `origin` says where such a query was seen; <name> in it is a relation's number (OID).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Logging in: SCRAM, passwords where nobody hears them, TLS, roles."""
+"""Logging in: SCRAM, passwords over TLS, TLS, roles."""
 
 from __future__ import annotations
 

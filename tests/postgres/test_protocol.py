@@ -155,7 +155,7 @@ def test_scans_wait_their_turn_and_others_need_not(stand_in: StandInListener) ->
         for thread in threads:
             thread.start()
         most = PostgresConfig().max_scans
-        await_until(lambda: len(engine.ran) == ran + most, "the first are at work")
+        await_until(lambda: len(engine.ran) == ran + most, "the first are running")
         with psycopg.connect(stand_in.where, autocommit=True) as connection:
             assert connection.execute("SELECT count(*) FROM pg_class").fetchone()
             rows = connection.cursor().stream(FLOW)

@@ -1,5 +1,5 @@
 """Whether a case's outcome is the one expected: topics as `streamsql test` compares them, and with
-the times of tables; besides them the processing log and a push query's rows.
+the times of tables; in addition the processing log and a push query's rows.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def _topic_problems(case: dict[str, Any], outcome: Outcome) -> list[str]:
 
 
 def _log_problems(case: dict[str, Any], outcome: Outcome) -> list[str]:
-    """Entries in order of offset; without a `log` in the case there must be none. Those of late
-    rows are a sample: they matter to a case that says so."""
+    """Entries in order of offset; without a `log` in the case there must be none. Those
+    about late rows are a sample, compared only if the case says `late`."""
     expected = case.get("log", [])
     entries = [e for e in outcome.log if case.get("late") or "lateRow" not in e["message"]]
     found = sorted(entries, key=lambda e: (e["offset"] is None, e["offset"]))

@@ -1,8 +1,8 @@
 """Runs a case of tests/cases/queries end to end, with what `streamsql test` runs tests with.
 
 How a case runs is its mode: all at once, with a restart in the middle (half of the inputs, then all
-queries anew for the other half), or continuously, in real time where the plan allows it. Besides
-topics these cases look at the processing log and at the rows of a push query.
+queries again for the other half), or continuously, in real time where the plan allows it. In
+addition to topics these cases look at the processing log and at the rows of a push query.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Test scripts of SQL, run as `streamsql test` does: those that hold, and how others are told off.
+"""Test scripts of SQL, run as `streamsql test` does: those that succeed, and the errors of others.
 
 In wrong.sql each line `-- fails: text` is what must be said of the test that it stands in.
 """

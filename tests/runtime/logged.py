@@ -78,7 +78,7 @@ class Log:
 
     @property
     def catalog(self) -> Catalog:
-        """What there is after it."""
+        """The catalog after it."""
         return self._replay.catalog
 
     def add(self, statement: nodes.Statement) -> Planned:

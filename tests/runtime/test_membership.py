@@ -71,6 +71,6 @@ def test_what_the_shell_has_made_goes_to_the_folders_first_server(alone: EngineC
 
 def test_an_unreadable_service_name_is_not_taken_for_none(tmp_path: Path) -> None:
     """Else the engine would start with an empty catalog, and discard every checkpoint."""
-    (tmp_path / "service").symlink_to("service")  # ELOOP, whoever runs the test
+    (tmp_path / "service").symlink_to("service")  # ELOOP, for any user
     with pytest.raises(ExternalError, match="cannot read"):
         joined(EngineConfig(tmp_path))

@@ -37,7 +37,7 @@ Effect = TypeVar("Effect")
 
 
 class Killed(BaseException):
-    """The process is no more."""
+    """The process has ended."""
 
 
 class Cluster:
@@ -93,7 +93,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """Every effect of a statement is told to it."""
+    """Records every effect of a statement."""
     cluster = Cluster()
 
     def told(place: object, name: str) -> None:
@@ -110,7 +110,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 class Life(Offline):
-    """An engine from its start, which mends what there is to mend, to its end."""
+    """An engine from its start, with its repairs, to its end."""
 
     def __init__(self, folder: Path, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -214,7 +214,7 @@ def test_a_topic_that_was_made_anew_is_another_one(tmp_path: Path, cluster: Clus
     cluster.create_topic("C")
     for _ in range(2):
         with Life(tmp_path, cluster):
-            assert "C" in cluster.made, "somebody has made it since"
+            assert "C" in cluster.made, "another client has created it since"
 
 
 def test_a_topic_that_a_later_statement_uses_stays(

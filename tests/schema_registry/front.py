@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """To nobody."""
+        """To no client."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How the engine's client logs in to a schema registry, at a front that lets nobody else in."""
+"""How the engine's client logs in to a schema registry, at a front that rejects all others."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Page:
         return found["result"].get("value")
 
     def busy_seconds(self) -> float:
-        """How long the page's thread has been at work; `Performance` must be enabled."""
+        """How long the page's thread has been busy; `Performance` must be enabled."""
         metrics = self.send("Performance.getMetrics")["metrics"]
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 

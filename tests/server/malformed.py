@@ -1,4 +1,4 @@
-"""Requests that nobody sends on purpose, made of the published description."""
+"""Malformed requests, derived from the published description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ksqlDB's clients, which nobody here wrote, against our server: PyPI's `ksql` and npm's
+"""ksqlDB's third-party clients against this server: PyPI's `ksql` and npm's
 `ksqldb-client`. They are installed for these tests alone, into the cache of the test runner.
 """
 

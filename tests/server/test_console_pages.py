@@ -96,7 +96,7 @@ def accept_completion(page: Page) -> None:
     """Press Enter for the selected option of a list that is shown.
 
     CodeMirror takes Enter as a new line while its list is younger than 75 ms
-    (`interactionDelay`), lest somebody's line break accepts what has just come up.
+    (`interactionDelay`), so that a line break does not accept what has just come up.
     """
     page.js("window.listSeen = performance.now()")
     page.await_js("performance.now() - window.listSeen > 75")
@@ -180,7 +180,7 @@ def test_files_on_the_server(server: LiveServer, page: Page) -> None:
     page.click("Save")
     page.shows("first.sql is saved.", ".scripts")
     assert (folder / "first.sql").read_text("utf-8") == "SELECT 'as saved' AS here;"
-    (folder / "first.sql").write_text("of somebody else", "utf-8")
+    (folder / "first.sql").write_text("of another user", "utf-8")
     page.click("Save")
     page.shows("has changed since it was opened", ".scripts")
     page.screenshot(SHOTS / "scripts.png")
@@ -227,7 +227,7 @@ def test_a_push_query_live(server: LiveServer, page: Page) -> None:
     page.shows("9.5", ".outcome")
     page.shows("live", ".outcome")
     page.click("Pause")
-    page.click("Go on")
+    page.click("Continue")
     server.ksql('INSERT INTO typed VALUES (\'{"n": 4, "price": 123.25}\');')
     page.shows("123.25", ".outcome")
     page.click("Line")
@@ -371,7 +371,7 @@ FRAMES = """new Promise((done) => {
 
 def live_frames(page: Page) -> tuple[float, float]:
     """How long the longest frame took while 1000 rows/s came, in ms, and for which part of the time
-    the page was at work."""
+    the page was busy."""
     show(page, "editor")
     instead = INSTEAD.replace("PATH", '"streamsql/execute"')
     page.js(instead.replace("ANSWER", f"new Response({ROWS})"))
@@ -399,7 +399,7 @@ def test_much_is_drawn_quickly(page: Page) -> None:
     drawn = page.js(DRAWN)
     drawing = page.busy_seconds() - before
     page.screenshot(SHOTS / "hundred.png")
-    print(f"100 queries: {drawn:.0f} ms, {drawing:.2f} s at work")
+    print(f"100 queries: {drawn:.0f} ms, {drawing:.2f} s busy")
     assert drawing < 1 and drawn < 1_000
     longest: list[float] = []
     while not longest or (longest[-1] > 100 and len(longest) < 3):

@@ -1,5 +1,5 @@
 """Files of statements that the console opens and saves: only those of the folder that was named,
-and only by whoever may. In a browser they are in test_console_pages."""
+and only by users who may. In a browser they are in test_console_pages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_is_opened_and_saved(server: TestClient, folder: Path) -> None:
     assert first.status_code == 200 and (folder / "a b.sql").read_bytes() == (
         (SQL + "-- more").encode()
     )
-    # Somebody else still has the version of before.
+    # Another user still has the previous version.
     second = save(server, "a b.sql", "mine", opened["version"])
     assert second.status_code == 400 and "has changed since it was opened" in second.text
     assert save(server, "a b.sql", SQL, first.json()["version"]).status_code == 200

@@ -1,5 +1,5 @@
 """dbt builds a project on a real server: what is built again without a change is left alone, and
-what has changed goes on from its state. `make dbt` makes the environment that dbt has of its own.
+what has changed continues from its state. `make dbt` makes the environment that dbt has of its own.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_a_project_is_built_and_built_again_and_goes_on_after_a_change(
     server.insert("shop_orders", order(7, "cyd", "20.00"), order(8, "cyd", "1.00", "lost"))
     spent = "SELECT customer, n, total, average FROM shop_spent WHERE n > 1 OR customer = 'cyd';"
     state = [["ann", 3, 15.0, 5.0], ["cyd", 1, 20.0, 20.0]]
-    await_until(lambda: rows(server, spent) == state, "the counts go on", SECONDS)
+    await_until(lambda: rows(server, spent) == state, "the counts continue", SECONDS)
     assert rows(server, "SELECT * FROM shop_large;") == [["ann", 15.0], ["cyd", 20.0]]
 
     tested = dbt("test")

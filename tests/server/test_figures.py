@@ -101,9 +101,9 @@ class Flow:
         self._consumer.close()
 
     def bounds(self, at: float) -> tuple[int, int]:
-        """At least and at most so many records had been read, and results been written, by then:
+        """The bounds of the records read, and of the results written, by then:
         the results that had been received, and the records that had been sent."""
-        millisecond = 0.001  # to which times are told
+        millisecond = 0.001  # the resolution of times
         least = bisect_right(self.received, at - millisecond)
         return least, bisect_right(self.sent, at + millisecond)
 
@@ -127,7 +127,7 @@ class Shown:
         return {**query, "at": found["at"]}
 
     def metrics(self) -> dict[str, float]:
-        """Of Prometheus, by name and the labels besides the query."""
+        """Of Prometheus, by name and the labels other than the query."""
         found = {}
         text = self._server.client.get("/metrics").text
         for family in text_string_to_metric_families(text):

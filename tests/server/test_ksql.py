@@ -20,7 +20,7 @@ PATIENCE = 120.0
 
 
 class Client:
-    """One test's view of the server: `$x` stands for a name of its own."""
+    """One test's view of the server: `$x` becomes a name of its own."""
 
     def __init__(self, http: httpx2.Client) -> None:
         self.http = http

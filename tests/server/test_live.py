@@ -91,7 +91,7 @@ def test_pull_queries(server: LiveServer) -> None:
     header, row = server.query("SELECT * FROM counts WHERE sensor = 'a';").json()
     assert header["header"]["schema"] == "`SENSOR` STRING KEY, `N` BIGINT"
     assert row == {"row": {"columns": ["a", 2]}}
-    (header,) = server.query("SELECT * FROM counts WHERE sensor = 'nobody';").json()
+    (header,) = server.query("SELECT * FROM counts WHERE sensor = 'none';").json()
     rows = server.query("SELECT n FROM readings;").json()
     assert [r["row"]["columns"] for r in rows if "row" in r] == [[1], [2], [3]]
     assert server.query("SELECT nothing FROM counts;").status_code == 400

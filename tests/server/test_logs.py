@@ -54,7 +54,7 @@ def lines() -> Iterator[Lines]:
 def test_lines_of_text(lines: Lines) -> None:
     configure_logging("text", "info", lines.stream)
     logging.getLogger("streamsql.x").info("a %s", "message", extra={"query": "Q_1"})
-    logging.getLogger("streamsql.x").debug("not told")
+    logging.getLogger("streamsql.x").debug("hidden")
     line = lines.text().rstrip("\n")
     time, _, rest = line.partition(" ")
     assert time.endswith("Z") and "T" in time
@@ -85,7 +85,7 @@ def test_lines_of_json(lines: Lines) -> None:
 
 
 async def work(request: Request) -> Response:
-    logging.getLogger("streamsql.work").info("at work")
+    logging.getLogger("streamsql.work").info("busy")
     return PlainTextResponse("done")
 
 
@@ -104,7 +104,7 @@ def test_requests_are_logged_without_what_they_carry(lines: Lines) -> None:
     auth = {"Authorization": "Basic c2VzYW1l", "X-Request-ID": "id-1"}
     client(True).get("/work?request=sesame", headers=auth)
     inner, outer = (line for line in lines.json() if line["logger"].startswith("streamsql"))
-    assert (inner["message"], inner["request_id"]) == ("at work", "id-1")
+    assert (inner["message"], inner["request_id"]) == ("busy", "id-1")
     assert (outer["message"], outer["request_id"]) == ("GET /work", "id-1")
     assert outer["status"] == 200 and outer["client"] == "testclient" and outer["ms"] >= 0
     assert "sesame" not in lines.text() and "c2VzYW1l" not in lines.text()
@@ -164,7 +164,7 @@ def test_a_log_line_knows_the_user(lines: Lines, tmp_path: Path) -> None:
     one.get("/work", auth=("ann", "pw"))
     one.get("/work", auth=("ann", "sesame"))
     inner, refused = (line for line in lines.json() if line["logger"].startswith("streamsql"))
-    assert (inner["message"], inner["user"]) == ("at work", "ann")
+    assert (inner["message"], inner["user"]) == ("busy", "ann")
     assert (refused["message"], refused["level"]) == ("login failed", "warning")
     assert refused["client"] == "testclient" and "user" not in refused
     assert "sesame" not in lines.text()

@@ -157,7 +157,7 @@ def test_queries() -> None:
         name: value for name, value in found.items() if "_query_latency_seconds_bucket" in name
     }
     assert [*buckets.values()] == [3, 4, 4]
-    # What is not known is not told, and not told to be zero.
+    # Unknown values are omitted, not reported as zero.
     assert found["streamsql_query_records_in_total{query_id=CSAS_B_2}"] == 3
     assert "streamsql_query_records_out_total{query_id=CSAS_B_2}" not in found
     assert not any("CSAS_C_3" in n and "_total" in n for n in found)

@@ -1,4 +1,4 @@
-"""What a lineage backend is told: a server that notes the events, and an engine's real plans."""
+"""The events for a lineage backend: a server that records them, and an engine's real plans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KAFKA = "kafka://kafka-1:9092"
 
 
 class Backend:
-    """Notes what it is told, as long as it `takes` it."""
+    """Records the events, while it `takes` them."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -237,7 +237,7 @@ def test_a_server_that_ends(stand: Stand, backend: Backend) -> None:
 
 def test_no_url_no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENLINEAGE_URL", raising=False)
-    monkeypatch.setattr(HttpTransport, "__init__", lambda *_: pytest.fail("nobody asked for it"))
+    monkeypatch.setattr(HttpTransport, "__init__", lambda *_: pytest.fail("it was not requested"))
     with reporting(None, None, "default_"):  # type: ignore[arg-type]
         pass
     with pytest.raises(ConfigError, match="not the URL"), reporting("x", None, "s"):  # type: ignore[arg-type]

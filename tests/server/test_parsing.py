@@ -41,7 +41,7 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> ServerState:
 
 @pytest.fixture
 def usable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine takes statements all the same; they fail where they need more than a catalog."""
+    """The engine takes statements nevertheless; they fail where they need more than a catalog."""
     monkeypatch.setattr("streamsql.server.endpoints.forward.TAKE_OVER_SECONDS", 0.0)
     monkeypatch.setattr(Engine, "_check_usable", lambda engine: None)
     monkeypatch.setattr("streamsql.engine.Service.get", lambda service, timeout=None: None)

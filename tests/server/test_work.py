@@ -1,4 +1,4 @@
-"""How many statements may be at work at a time, by whichever endpoint they come."""
+"""How many statements may run at a time, by whichever endpoint they come."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_one_bound_for_all_endpoints(held: Held, path: str) -> None:
         ThreadPoolExecutor() as clients,
     ):
         first = [clients.submit(_post, url, each) for each in (path, "/streamsql/execute")]
-        await_until(lambda: held.at_work == 2, "two at work", SECONDS)
+        await_until(lambda: held.at_work == 2, "two are running", SECONDS)
         for refused in ("/streamsql/execute", "/ksql"):
             answer = clients.submit(_post, url, refused).result(20)
             assert answer.status_code == 503

@@ -215,7 +215,7 @@ def _visits_by_region(topics: Rows) -> Table:
 
 
 def _population(changes: Sequence[Event], users: Mapping[str, dict[str, Any]]) -> Table:
-    """A region that all have left stays, with nobody in it."""
+    """A region that all have left stays, with a count of 0."""
     known = {e.row["region"] for e in changes if e.row is not None} - {None}
     ages = {r: [u["age"] for u in users.values() if u["region"] == r] for r in known}
     return {region: {"USERS": len(of), "AGES": sum(of)} for region, of in ages.items()}

@@ -75,7 +75,7 @@ class Replay:
         self.await_tables({name: table for name, table in live.items() if name not in AT_THE_END})
 
     def close(self, live: dict[str, TableReader]) -> None:
-        """Let so much time pass that no row waits for another."""
+        """Let enough time pass that no row waits for another."""
         self.write(self._history.closing())
         self.await_tables(live)
 

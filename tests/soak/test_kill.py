@@ -1,7 +1,7 @@
 """Kill everything, again and again, while records flow into a GROUP BY: nothing is lost.
 
 A process with engine, Spark and broker is ended by SIGKILL at random moments, its children too, and
-started anew. In the end the table must hold exactly what a count of the topic's records gives.
+started again. In the end the table must hold exactly what a count of the topic's records gives.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def run(folder: Path, seed: int, *, chapters: int, kills: int) -> None:
 
 
 class _Killer(threading.Thread):
-    """Kills once, some seconds from now, while the history goes on."""
+    """Kills once, some seconds from now, while the history continues."""
 
     def __init__(self, engine: EngineProcess, dice: random.Random) -> None:
         super().__init__(daemon=True)

@@ -48,7 +48,7 @@ class Client:
         self.made: set[str] = set()
         self.dropped: set[str] = set()
         self.in_doubt: set[str] = set()
-        """Whether these are there no answer has told."""
+        """No answer has confirmed these."""
         self.inserted = Counter[str]()
         self.inserts_in_doubt = Counter[str]()
         self.failures: list[str] = []
@@ -102,7 +102,7 @@ class Client:
         try:
             answer = self.server.ksql(sql)
         except httpx2.TransportError:
-            # Nobody there, or no longer.
+            # No server there, or no longer.
             self._stopped.wait(0.1)
             return None
         if answer.status_code not in (200, 503):

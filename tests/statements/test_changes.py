@@ -160,7 +160,7 @@ CLOCK = (
         (
             STREAM.replace("STREAM S", "STREAM R").replace("'s'", "'r'"),
             STREAM.replace("STREAM S", "STREAM R").replace("'s'", "'q'"),
-            "no query fills R, and what its topic holds is not written anew",
+            "no query fills R, and the records of its topic cannot be rewritten",
         ),
         (
             "CREATE STREAM F AS SELECT K, V FROM S;",
@@ -193,7 +193,7 @@ def test_what_is_not_carried_out_says_its_class(was: str, now: str, reason: str)
 
 
 def rebuilt(was: str, now: str) -> list[str]:
-    """The statements whose queries are built anew."""
+    """The statements whose queries are rebuilt."""
     world = World()
     world.shell(STREAM + was)
     running = running_of_log(world.entries)

@@ -1,4 +1,4 @@
-"""One change is built at a time: who waits for whom, and that nobody waits for ever."""
+"""One change is built at a time: the order of waiting, and its end."""
 
 from __future__ import annotations
 

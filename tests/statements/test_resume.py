@@ -1,6 +1,6 @@
 """Files that are run again and again: tests/cases/resume.
 
-A case tells a story of sections: `-- run` a file (with variables, `killed=N` after so many of its
+A case tells a story of sections: `-- run` a file (with variables, `killed=N` after that many of its
 statements, `whole` as a server's queries file), and `-- shell` for statements by other means. What
 the last file runs is expected, or its error. Kafka and Spark are not needed: the log is real.
 """

@@ -1,4 +1,4 @@
-"""What a query that is built anew would read again, and what of that is there no more."""
+"""The records that a rebuild reads again, and those that were deleted."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_how_long_it_takes_in_words(seconds: int, text: str) -> None:
 
 
 def measured(reading: Reading) -> ChangePlan:
-    """Of a table that is to be built anew."""
+    """Of a table that has to be rebuilt."""
     world = World()
     world.shell(STREAM + TABLE)
     files = NamedText("f.sql", STREAM + TABLE.replace("COUNT(*)", "SUM(V)"))

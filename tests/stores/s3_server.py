@@ -42,7 +42,7 @@ class S3Server:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What Spark has to be told of it."""
+        """Spark's settings for it."""
         return {
             "spark.hadoop.fs.s3a.endpoint": self.url,
             "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",

@@ -40,7 +40,7 @@ def s3(tmp_path: Path) -> Iterator[S3Server]:
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
-    """One for each test: what comes out is told from all that is in the topics."""
+    """One for each test: the results are computed from all records of the topics."""
     found = EmbeddedBroker(DataDir.at(tmp_path / "kafka"))
     try:
         found.start(120)
@@ -158,7 +158,7 @@ def going_on(bootstrap: str) -> Iterator[None]:
     def goes_on() -> bool:
         return any((r.timestamp or 0) > began_ms for r in committed(bootstrap)["TOTALS"])
 
-    await_until(goes_on, "the table to go on", TAKE_OVER_SECONDS, every=LOOK_SECONDS)
+    await_until(goes_on, "the table to continue", TAKE_OVER_SECONDS, every=LOOK_SECONDS)
     print(f"taken over in {time.monotonic() - began:.1f} s")
 
 

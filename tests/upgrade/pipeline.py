@@ -1,4 +1,4 @@
-"""What the release before has left behind, and how it is gone on with: pipelines over events whose
+"""The data of the previous release, and its continuation: pipelines over events whose
 times are given, so that any day is as good as any other."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SELECT * FROM totals WHERE k = 'k1';
 
 
 def script() -> str:
-    """What the release before was told, an empty line between two statements."""
+    """The statements of the previous release, an empty line between two statements."""
     text = "\n".join([SETTINGS, SOURCES, *(shape.sql for shape in RECORDED), MORE])
     return ";\n\n".join(part.strip() for part in text.split(";") if part.strip())
 

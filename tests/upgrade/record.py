@@ -50,7 +50,7 @@ def main(archive: str) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Without the names of users, and without what is made anew."""
+    """Without the names of users, and without generated parts."""
     if entry.name in ("kafka/server.properties", "kafka/log4j2.xml"):
         return None
     entry.uid = entry.gid = 0

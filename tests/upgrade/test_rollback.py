@@ -18,7 +18,7 @@ from streamsql.version import VERSION
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "7d69914bf51cb946f7445b8ced9ffde0ff65391a"
-"""The commit that stands for the release before."""
+"""The commit of the previous release."""
 
 START = """
 import sys

@@ -1,5 +1,5 @@
 """The release before has left queries, state, stores and topics behind, killed in the midst of it:
-this one goes on with them, and everything is exact."""
+this one continues with them, and everything is exact."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_this_release_goes_on_with_the_one_before(
         assert query.error is None and query.guarantee == "exactly_once"
     wanted = (COUNT + MORE) // KEYS
     await_until(lambda: looked_up(engine) == wanted, "the served table to follow", SECONDS)
-    # On the same checkpoints: nothing was begun anew, and nothing is left over.
+    # On the same checkpoints: nothing was started from the beginning, and nothing is left over.
     now = checkpoints(folder)
     assert now == {name: found for name, found in before.items() if name in now}
     assert set(now) >= set(queries) and not any(name.startswith(".") for name in now)

@@ -120,7 +120,7 @@ def test_trusted_origins() -> None:
     for headers in (ELSEWHERE, FROM_ELSEWHERE):
         assert status(policy, {**JSON, **headers}) is None
         assert status(policy, headers, "") is None
-        assert status(policy, {**TEXT, **headers}) == 415, "nobody was asked"
+        assert status(policy, {**TEXT, **headers}) == 415, "the engine was not called"
     assert status(policy, {**JSON, "Origin": "https://evil.example"}) == 403
     assert status(policy, {**JSON, **FROM_ELSEWHERE}, "POST", "evil.example") == 421
 

@@ -17,7 +17,7 @@ from streamsql.types import quote
 @dataclass(frozen=True)
 class Line:
     """A column, and one of its origins or dependents, with the queries between them. A column that
-    is None stands for the rows of its source. `related` None: the column has no origin."""
+    is None means the rows of its source. `related` None: the column has no origin."""
 
     column: str | None
     related: Place | None

@@ -86,7 +86,7 @@ class Scan(Relation):
 
 @dataclass(frozen=True)
 class Values(Relation):
-    """Rows of constant expressions. One row without fields stands for a missing FROM."""
+    """Rows of constant expressions. One row without fields replaces a missing FROM."""
 
     rows: tuple[tuple[Expression, ...], ...]
     columns: tuple[Field, ...] = ()

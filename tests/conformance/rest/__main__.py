@@ -1,5 +1,5 @@
 """`python -m tests.conformance.rest`: runs the tests of the HTTP interface against a server, and
-compares their results with what is known to fail, or writes that anew.
+compares their results with what is known to fail, or writes that file.
 """
 
 from __future__ import annotations

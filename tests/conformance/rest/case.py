@@ -24,7 +24,7 @@ _runs = itertools.count(1)
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """How the last statement fails; None and empty for what is not told."""
+    """How the last statement fails; None and empty for unspecified parts."""
 
     status: int | None
     message: str

@@ -1,4 +1,4 @@
-"""dbt at work, in an environment of its own: each line of the input is a JSON list of arguments,
+"""Runs dbt in an environment of its own: each line of the input is a JSON list of arguments,
 and each line of the output what came of them, as JSON."""
 
 import contextlib

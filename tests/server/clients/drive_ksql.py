@@ -1,4 +1,4 @@
-"""PyPI's `ksql` at work against a server; run as a program of its own, it prints JSON.
+"""Runs PyPI's `ksql` against a server; run as a program of its own, it prints JSON.
 
 The package is of a time when Python had these names in another place.
 """

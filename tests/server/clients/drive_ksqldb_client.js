@@ -1,4 +1,4 @@
-// npm's `ksqldb-client` at work against a server, over HTTP/2 without TLS; prints JSON.
+// Runs npm's `ksqldb-client` against a server, over HTTP/2 without TLS; prints JSON.
 const KsqldbClient = require("ksqldb-client");
 
 async function main(port, suffix) {

@@ -85,7 +85,7 @@ function Running({ run }) {
   return html`<span class="running">
     <button onClick=${() => run.stop()}>Stop</button>
     ${live && html`<button aria-pressed=${run.paused} onClick=${() => run.pause(!run.paused)}>
-      ${run.paused ? "Go on" : "Pause"}</button>`}
+      ${run.paused ? "Continue" : "Pause"}</button>`}
     ${live ? html`<${Speed} result=${live} />` : html`<span>running …</span>`}
   </span>`;
 }

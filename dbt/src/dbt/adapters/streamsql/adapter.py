@@ -33,7 +33,7 @@ def _type(name: str) -> Any:
 
 @dataclass
 class StreamsqlConfig(AdapterConfig):
-    """What a model's config can say besides what dbt knows."""
+    """The options of a model's config in addition to dbt's own."""
 
     kind: str | None = None
     """Of a `source`: `stream` or `table`."""
@@ -61,7 +61,7 @@ class StreamsqlConfig(AdapterConfig):
 
 
 class StreamsqlAdapter(BaseAdapter):
-    """dbt at work on a streamsql server."""
+    """dbt on a streamsql server."""
 
     Relation = StreamsqlRelation
     Column = StreamsqlColumn
@@ -105,18 +105,18 @@ class StreamsqlAdapter(BaseAdapter):
         with self.connections.exception_handler("catalog"):
             return self._client().catalog()
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- listings ------------------------------------------------------------------------------
 
     def list_schemas(self, database: str) -> list[str]:
         """There is one."""
         return [SCHEMA]
 
     def create_schema(self, relation: BaseRelation) -> None:
-        """DbtRuntimeError for any but the one that there is."""
+        """DbtRuntimeError for any but the only one."""
         if relation.schema != SCHEMA:
             raise DbtRuntimeError(
                 f"there is no schema {relation.schema}: streamsql has one, {SCHEMA}\n"
-                "Leave out `schema` of profile and models; names are told apart by `alias`."
+                "Leave out `schema` of profile and models; names are distinguished by `alias`."
             )
 
     def drop_schema(self, relation: BaseRelation) -> None:
@@ -164,7 +164,7 @@ class StreamsqlAdapter(BaseAdapter):
     def _get_one_catalog(
         self, information_schema: Any, schemas: set[str], used_schemas: frozenset[tuple[str, str]]
     ) -> agate.Table:
-        """For `dbt docs generate`: a row for each column of all that there is."""
+        """For `dbt docs generate`: a row for each column of all objects."""
         catalog = self._catalog()
         things = {key: (s["kind"].lower(), s["comment"]) for key, s in catalog["sources"].items()}
         things.update(dict.fromkeys(catalog["views"], ("view", None)))
@@ -196,7 +196,7 @@ class StreamsqlAdapter(BaseAdapter):
 
     def truncate_relation(self, relation: BaseRelation) -> None:
         """DbtRuntimeError: a topic is a log."""
-        _refuse("emptying a stream or table", "`dbt run --full-refresh` makes it anew")
+        _refuse("emptying a stream or table", "`dbt run --full-refresh` recreates it")
 
     def rename_relation(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
         """DbtRuntimeError: a name is that of a topic, and others read it."""
@@ -222,7 +222,7 @@ class StreamsqlAdapter(BaseAdapter):
         """A name as it is written."""
         return "`" + identifier.replace("`", "``") + "`"
 
-    # Of seeds' columns, which are not loaded; dbt asks for them all the same.
+    # Of seeds' columns, which are not loaded; dbt requests them nevertheless.
     convert_text_type = _type("STRING")
     convert_number_type = _type("DOUBLE")
     convert_boolean_type = _type("BOOLEAN")

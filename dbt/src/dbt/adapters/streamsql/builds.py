@@ -1,5 +1,5 @@
 """Has a model's definition be what runs: what is unchanged is left alone, what has changed goes
-through the engine's plan and apply, and only a full refresh begins anew.
+through the engine's plan and apply, and only a full refresh starts over.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Run:
     full_refresh: bool = False
     models: Mapping[str, bool] = field(default_factory=dict)
     """The other models that are run, by their names in SQL, and whether the topics of those that
-    are made anew are deleted."""
+    are recreated are deleted."""
     delete_topic: bool = True
     catch_up_seconds: float = 60.0
 
@@ -103,8 +103,8 @@ def _check(item: Mapping[str, Any]) -> None:
         f"this change of {kind} {name} is of class {item['change']} ({item['meaning']}), and "
         "nothing has been changed",
         detail="\n".join(parts),
-        hint=f"`dbt run --full-refresh --select {name.lower()}+` drops it and what reads it, and "
-        f"builds them anew from their topics.{readers}",
+        hint=f"`dbt run --full-refresh --select {name.lower()}+` drops it and its readers, and "
+        f"rebuilds them from their topics.{readers}",
     )
 
 
@@ -120,7 +120,7 @@ def _drop(
     others = [name for name in item["readers"] if name not in models]
     if others:
         raise ServerError(
-            f"{item['name']} cannot be made anew: {', '.join(others)} read it, and are no part of "
+            f"{item['name']} cannot be recreated: {', '.join(others)} read it, and are not part of "
             "this run",
             hint=f"`--select {item['name'].lower()}+` takes models in; anything else is dropped "
             "by hand first.",
@@ -131,13 +131,13 @@ def _drop(
     deletes = {**models, wanted.key: run.delete_topic}
     for name, kind in going.items():
         topic = kind != "VIEW" and deletes[name] and _by_query(catalog, name)
-        # Another model that is made anew at the same time may have a reader in common with it.
+        # Another model that is recreated at the same time may share a reader with it.
         client.execute(f"DROP {kind} IF EXISTS {quoted(name)}{' DELETE TOPIC' if topic else ''};")
 
 
 def _catch_up(client: Client, wanted: Definition, seconds: float) -> str:
-    """Wait until the model's query has read what there is, so that tests see its results; what
-    there is to say if it takes longer. ServerError where the query fails."""
+    """Wait until the model's query has read the present records, so that tests see its results;
+    a message if it takes longer. ServerError where the query fails."""
     until = time.monotonic() + seconds
     pause = 0.1
     while seconds > 0:

@@ -1,4 +1,4 @@
-"""The statements that models stand for."""
+"""The statements of models."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 class StreamsqlRelationType(StrEnum):
-    """What a name can stand for."""
+    """The kinds of objects."""
 
     Stream = "stream"
     Table = "table"

@@ -164,7 +164,7 @@ class KafkaSinkTest {
           public synchronized void flush() {
             flushing.countDown();
             try {
-              new CountDownLatch(1).await(); // for what nobody acknowledges
+              new CountDownLatch(1).await(); // for what is never acknowledged
             } catch (InterruptedException e) {
               throw new InterruptException(e);
             }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Messages within messages, maps, and the messages that stand for one value. */
+/** Messages within messages, maps, and the messages that represent one value. */
 class ProtobufMessagesTest {
   private static final List<String> IMPORTS =
       List.of(
@@ -80,7 +80,7 @@ class ProtobufMessagesTest {
     return HexFormat.of().formatHex(codec.encode(EdgeValues.row(values)));
   }
 
-  // -- messages that stand for one value ----------------------------------------------------------
+  // -- messages that represent one value ---------------------------------------------------------
 
   @ParameterizedTest
   @CsvSource(

@@ -121,7 +121,7 @@ class TaskTransactionsTest {
     return TaskTransactions.begin(DELIVERY, identity, Map.of(), record -> (written, e) -> {});
   }
 
-  /** Each commit waits until it may go on, and fails where there is a failure by then. */
+  /** Each commit waits until it is released, and fails if a failure is set by then. */
   private static final class SlowCommits extends MockProducer<byte[], byte[]> {
     private final CountDownLatch begun = new CountDownLatch(1);
     private final CountDownLatch go = new CountDownLatch(1);

@@ -9,7 +9,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Which run may go on with whose producers. */
+/** Which run may take over whose producers. */
 class TransactionalProducersTest {
   private static final Map<String, String> SETTINGS = Map.of("linger.ms", "0");
 

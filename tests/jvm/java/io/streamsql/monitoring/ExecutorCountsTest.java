@@ -27,7 +27,7 @@ import org.apache.spark.resource.ResourceInformation;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Driver and executor are one JVM here: what is told is forgotten before it is added. */
+/** Driver and executor are one JVM here: what is sent is removed before it is added. */
 class ExecutorCountsTest {
   private static final String QUERY = "Q1";
   private static final TopicPartition PLACE = new TopicPartition("out", 0);
@@ -127,7 +127,7 @@ class ExecutorCountsTest {
     // The driver of this line has started no query: the executor need not keep its counters.
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!counted().isMissingNode()) {
-      assertTrue(System.nanoTime() < deadline, "the executor keeps what nobody asks for");
+      assertTrue(System.nanoTime() < deadline, "the executor keeps unrequested counts");
       TimeUnit.MILLISECONDS.sleep(5);
     }
     work();

@@ -310,7 +310,7 @@ class TableStoreTest {
     assertEquals("the store is closed", problem.getMessage());
   }
 
-  /** How many rows a store has that must not be made anew where it cannot be opened. */
+  /** How many rows a store has that must not be recreated if it cannot be opened. */
   private static int opened(Path folder) throws Exception {
     try (Options options = new Options();
         DBOptions ofDatabase = new DBOptions();

@@ -150,7 +150,7 @@ class QueryInputsTest {
     assertFalse(QueryInputs.finish(running("unknown"), 10_000));
   }
 
-  /** A query of Spark's that goes on, and has told of no batch. */
+  /** A running Spark query that has reported no batch. */
   private static StreamingQuery running(String name) {
     return (StreamingQuery)
         Proxy.newProxyInstance(

@@ -78,7 +78,7 @@ class ForeignKeyJoinTest {
     assertEquals(
         List.of("g THERE v5 d"),
         members(step.batch(row(6, leftRow("g", "d")))),
-        "versions go on after a deletion");
+        "versions continue after a deletion");
   }
 
   @Test

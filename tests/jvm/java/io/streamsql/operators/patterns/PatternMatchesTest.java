@@ -37,7 +37,7 @@ class PatternMatchesTest {
 
   private static final String FEW = "0;1;f5,3;1;f2,2;2;e";
 
-  /** (A B+): it ends with what may go on. */
+  /** (A B+): it ends with a part that may be longer. */
   private static final String OPEN = "0;1;f3,5;1;f2,2;e";
 
   private final List<Attribute> structs = new ArrayList<>();
@@ -157,7 +157,7 @@ class PatternMatchesTest {
     conditions.add(new GreaterThan(at("2,false,0,0"), number(5)));
     reads.add("0");
     OneKey<MatchRow> greedy = matches(SEVERAL, "PAST_LAST_ROW");
-    assertEquals(List.of(), shown(greedy.batch(from(1, 1, 2, 6, 3, 7, 4))), "B may go on");
+    assertEquals(List.of(), shown(greedy.batch(from(1, 1, 2, 6, 3, 7, 4))), "B may be longer");
     assertEquals(
         List.of("1-6@3"), shown(matches(FEW, "PAST_LAST_ROW").batch(from(1, 1, 2, 6, 3, 4))));
   }
