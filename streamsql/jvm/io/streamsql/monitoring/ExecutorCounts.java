@@ -14,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What executors count, added up in the driver's {@link QueryMetrics}: {@code spark.plugins} where
- * tasks run in other JVMs than the driver's.
+ * Adds the counters of executors up in the driver's {@link QueryMetrics}: {@code spark.plugins} of a
+ * cluster, whose tasks run in other JVMs than the driver's.
  *
- * <p>Each tells every second what it has counted since it last did, and once more when it ends.
- * Nothing is told twice: of an executor that is killed, the last second is missing.
+ * <p>Each executor reports the increments of the last second, and once more when it ends. Nothing
+ * is reported twice: the last second of a killed executor is missing.
  */
 public final class ExecutorCounts implements SparkPlugin {
   @Override
@@ -28,18 +28,18 @@ public final class ExecutorCounts implements SparkPlugin {
 
   @Override
   public ExecutorPlugin executorPlugin() {
-    return new Teller();
+    return new Reporter();
   }
 
   private static final class Collector implements DriverPlugin {
     @Override
-    @SuppressWarnings("unchecked") // only a Teller sends
+    @SuppressWarnings("unchecked") // only a Reporter sends
     public Object receive(Object message) {
       return QueryMetrics.addAll((Map<String, Map<String, Long>>) message);
     }
   }
 
-  private static final class Teller implements ExecutorPlugin {
+  private static final class Reporter implements ExecutorPlugin {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorCounts.class);
     private static final long MILLIS = 1_000;
 
@@ -53,22 +53,22 @@ public final class ExecutorCounts implements SparkPlugin {
     private PluginContext context;
 
     @Override
-    @SuppressWarnings("FutureReturnValueIgnored") // it has no end of its own
+    @SuppressWarnings("FutureReturnValueIgnored") // runs until the shutdown
     public void init(PluginContext given, Map<String, String> extra) {
       context = given;
-      clock.scheduleWithFixedDelay(this::tell, MILLIS, MILLIS, TimeUnit.MILLISECONDS);
+      clock.scheduleWithFixedDelay(this::report, MILLIS, MILLIS, TimeUnit.MILLISECONDS);
     }
 
     @SuppressWarnings("unchecked") // only a Collector answers
-    private void tell() {
+    private void report() {
       try {
         Map<String, Map<String, Long>> news = QueryMetrics.allNews();
         if (!news.isEmpty()) {
           List<String> unknown = (List<String>) context.ask(news);
           unknown.forEach(QueryMetrics::forget);
         }
-      } catch (Exception | OutOfMemoryError e) { // else this would be the last time
-        // It may have arrived nevertheless, so it is not told again.
+      } catch (Exception | OutOfMemoryError e) { // a failure would end the schedule
+        // It may have arrived nevertheless, so it is not sent again.
         LOG.warn("The driver does not answer: what was counted for a second may be missing", e);
       }
     }
@@ -78,12 +78,12 @@ public final class ExecutorCounts implements SparkPlugin {
       clock.shutdown();
       try {
         if (clock.awaitTermination(MILLIS, TimeUnit.MILLISECONDS)) {
-          context.send(QueryMetrics.allNews()); // nobody is left to take an answer
+          context.send(QueryMetrics.allNews()); // the answer is not needed any more
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (IOException e) {
-        LOG.warn("What was counted last is not told", e);
+        LOG.warn("The last counts of this executor are missing", e);
       }
     }
   }
