@@ -220,8 +220,8 @@ class Client:
             leader = self.engine.leader_url
             raise PgError(
                 "25006",
-                "this server follows another one, which runs the statements that change things",
-                hint=f"The server that leads is {leader}." if leader else None,
+                "this server is a follower: only the leader accepts changes",
+                hint=f"The leader is {leader}." if leader else None,
             )
 
     async def _asked(
@@ -269,7 +269,7 @@ class Client:
             self.cursors.end_transaction()
             self.status = IDLE
         if tag == "ROLLBACK" and self.changed:
-            text = "nothing is taken back: statements take effect when they are run"
+            text = "statements are not rolled back: they take effect when they run"
             remarks.append(Remark(text, "WARNING"))
             self.changed = False
         return tag, remarks

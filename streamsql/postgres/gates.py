@@ -45,8 +45,7 @@ class Gates:
         if not self._pushes:
             raise PgError(
                 TOO_MANY,
-                "the server runs as many push queries, or results that wait for their clients, "
-                "as it may",
+                "too many push queries, or results that wait for their clients",
                 hint="End one of them, or start the server with a larger --max-push-queries.",
             )
         self._pushes -= 1

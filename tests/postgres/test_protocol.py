@@ -83,7 +83,7 @@ def test_what_was_changed_is_not_taken_back(stand_in: StandInListener) -> None:
         connection.add_notice_handler(lambda found: warnings.append(found.message_primary))
         connection.execute("INSERT INTO readings (n) VALUES (1)")
         connection.rollback()
-        assert warnings[-1:] == ["nothing is taken back: statements take effect when they are run"]
+        assert warnings[-1:] == ["statements are not rolled back: they take effect when they run"]
 
 
 def test_cancelling(stand_in: StandInListener) -> None:
