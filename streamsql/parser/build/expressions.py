@@ -159,8 +159,10 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def array_query(self, span: Span, query: Query) -> Expression:
         return at(exp.Array(query=query), span)
 
-    def any_of(self, span: Span, values: Query | Expression) -> Expression:
-        return at(exp.Any(this=values), span)
+    def any_of(self, span: Span, *values: Query | Expression) -> Expression:
+        if len(values) > 1:
+            raise ParseError("ANY takes one array", span=span)
+        return at(exp.Any(this=values[0]), span)
 
     def all_of(self, span: Span, values: Query | Expression) -> Expression:
         return at(exp.All(this=values), span)

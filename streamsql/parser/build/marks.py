@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from lark import Token
 
-from streamsql.parser.tokens.keywords import NON_RESERVED
+from streamsql.parser.tokens.keywords import KEYWORDS, NON_RESERVED
 
 _COMPARISONS = frozenset(
     """
@@ -82,6 +82,25 @@ def _trim_side(tokens: list[Token], i: int) -> str | None:
     return "TRIM_SIDE" if trims else None
 
 
+def _nothing(tokens: list[Token], i: int) -> str | None:
+    return "SELECT_NOTHING" if _type(tokens, i + 1) in ("FROM", "RPAR") else None
+
+
+def _values(tokens: list[Token], i: int) -> str | None:
+    """`(VALUES (1), 2)` are a call and a number: rows are all in parentheses."""
+    if _type(tokens, i - 1) != "LPAR" or _type(tokens, i + 1) != "LPAR":
+        return None
+    depth = 0
+    for at, token in enumerate(tokens[i + 1 :], i + 1):
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if depth < 0:
+            return None
+        if depth == 0 and token.type != "RPAR":
+            row = token.type == "COMMA" and _type(tokens, at + 1) == "LPAR"
+            return None if row or token.type in KEYWORDS else "IDENTIFIER"
+    return None
+
+
 def _window(tokens: list[Token], i: int) -> str | None:
     named = _type(tokens, i + 1) in _NAMES and _type(tokens, i + 2) == "AS"
     return "NAMED_WINDOWS" if named and _type(tokens, i + 3) == "LPAR" else None
@@ -103,11 +122,10 @@ def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
     return meaning
 
 
-_quantified = frozenset({"LPAR"})
 _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
-    "ALL": _between("ALL_OF", _COMPARISONS, _quantified),
-    "ANY": _between("ANY_OF", _COMPARISONS, _quantified),
-    "SOME": _between("ANY_OF", _COMPARISONS, _quantified),
+    "ALL": _between("ALL_OF", _COMPARISONS, frozenset({"LPAR"})),
+    "ANY": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
+    "SOME": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
     "BOTH": _trim_side,
     "LEADING": _trim_side,
     "TRAILING": _trim_side,
@@ -119,7 +137,9 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "OVERLAY": _inside("PLACING", "PLACING"),
     "POSITION": _inside("IN", "POSITION_IN"),
     "RECURSIVE": _recursive,
+    "SELECT": _nothing,
     "SYMMETRIC": _symmetric,
+    "VALUES": _values,
     "WINDOW": _window,
 }
 

@@ -209,7 +209,7 @@ class QueryBuilder:
         self,
         span: Span,
         distinct: bool | list[Expression] | None,
-        items: tuple[SelectItem, ...] | None,
+        items: tuple[SelectItem, ...],
         relation: Relation | None,
         window: Window | None,
         where: Expression | None,
@@ -220,7 +220,7 @@ class QueryBuilder:
         windows: Windows | None,
     ) -> Selected:
         query = Query(
-            items or (),
+            items,
             relation or ValueRows(span=span),
             window=window,
             where=where,
@@ -235,6 +235,9 @@ class QueryBuilder:
         )
         resolve_windows(_windowed(query), windows or {})
         return Selected(query, windows or {})
+
+    def select_nothing(self, span: Span, *clauses: Any) -> Selected:
+        return self.select(span, None, (), *clauses)
 
     def select_items(self, span: Span, *items: SelectItem) -> tuple[SelectItem, ...]:
         return items
@@ -281,8 +284,8 @@ class QueryBuilder:
         self, span: Span, lateral: bool | None, query: Query, aliased: Alias | None
     ) -> Side:
         alias, columns = aliased or NO_ALIAS
-        values = query.relation
-        if not isinstance(values, ValueRows) or values == ValueRows() or lateral:
+        values = _values_of(query)
+        if values is None or lateral:
             return Subquery(query, alias, span, columns=columns, lateral=bool(lateral))
         if columns and len(columns) != len(values.rows[0]):
             raise ParseError(
@@ -292,6 +295,9 @@ class QueryBuilder:
             return ValueRows(values.rows, alias, columns, span)
         # Names are those of the first rows.
         return Subquery(replace(query, relation=replace(values, columns=columns)), alias, span)
+
+    def renamed_subquery(self, span: Span, query: Query, names: tuple[str, ...]) -> Side:
+        return self.subquery(span, None, query, (None, names))
 
     def parenthesized_join(self, span: Span, join: Join) -> Join:
         return join
@@ -420,13 +426,13 @@ class QueryBuilder:
     def emit_final(self, span: Span) -> Emit:
         return Emit.FINAL
 
-    def limit(self, span: Span, count: Bounds, skipped: int | None = None) -> Bounds:
+    def limit_first(self, span: Span, count: Bounds, skipped: int | None = None) -> Bounds:
         return replace(count, offset=skipped)
 
-    def offset(self, span: Span, skipped: int, count: Bounds | None = None) -> Bounds:
+    def offset_first(self, span: Span, skipped: int, count: Bounds | None = None) -> Bounds:
         return replace(count or Bounds(), offset=skipped)
 
-    def bounds(self, span: Span, bounds: Bounds) -> Bounds:
+    def limit(self, span: Span, bounds: Bounds) -> Bounds:
         return bounds
 
     def count(self, span: Span, count: int) -> Bounds:
@@ -475,6 +481,19 @@ def _alone(query: Query) -> Query:
     if own == ((), (), (), None, None, None):
         return query
     return Query((SelectAll(span=query.span),), Subquery(query, span=query.span), span=query.span)
+
+
+def _values_of(query: Query) -> ValueRows | None:
+    """The rows of a query that begins with VALUES."""
+    values = query.relation
+    if not isinstance(values, ValueRows) or not values.rows[0] or values.columns or values.alias:
+        return None
+    plain = Query((SelectAll(),), values)
+    behind = {name: getattr(query, name) for name in _BEHIND}
+    return values if query == replace(plain, **behind) else None
+
+
+_BEHIND = ("union", "order_by", "emit", "limit", "offset", "with_ties")
 
 
 def _windowed(query: Query) -> list[Expression]:

@@ -51,7 +51,6 @@ _ELSEWHERE = {
     "USING": "Columns that both sides have go between brackets: USING (id).",
     "CROSS": "CROSS JOIN is not supported: a join requires ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
-    "OVER": "Each call has its window: OVER (PARTITION BY a ORDER BY ROWTIME ROWS 9 PRECEDING).",
     "SEMI": "SEMI JOIN is not supported.",
     "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
     "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
@@ -92,14 +91,6 @@ def _operator(trouble: Trouble) -> str | None:
 
 
 def _known_elsewhere(trouble: Trouble) -> str | None:
-    if trouble.found == "ORDER" and trouble.open_brackets and trouble.type_at(-1) != "LPAR":
-        return "Aggregates process values in order of arrival, without ORDER BY."
-    if trouble.found == "WITHIN" and trouble.type_at(1) == "GROUP":
-        return "WITHIN GROUP is for PERCENTILE_CONT(share)."
-    if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):
-        return f"{trouble.type_at(-1)} gives each row once: it takes no ALL."
-    if trouble.found == "ON" and trouble.type_at(-1) == "DISTINCT":
-        return "One row for each a is QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1."
     for index in (trouble.index, trouble.index - 1):
         if hint := _ELSEWHERE.get(trouble.word_at(index) or ""):
             return hint
@@ -126,8 +117,6 @@ def _misplaced(trouble: Trouble) -> str | None:
     keywords = trouble.position.keywords
     if trouble.found == "OUTER" and "LEFT" in keywords:
         return "Say which side's rows are kept: LEFT, RIGHT or FULL OUTER JOIN."
-    if trouble.found == "COMMA" and "JOIN" in keywords:
-        return "Sources are joined by JOIN .. ON .."
     if trouble.found == "WITH" and trouble.tokens[0].type == "CREATE" and "EMIT" in keywords:
         return "The properties WITH (..) stand before AS."
     return None

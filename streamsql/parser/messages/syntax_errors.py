@@ -43,7 +43,8 @@ _OPERATORS = frozenset(
     """
     EQUAL NOT_EQUAL BANG_EQUAL LESSTHAN LESS_EQUAL MORETHAN GREATER_EQUAL PLUS MINUS STAR SLASH
     PERCENT CONCAT AND OR IS IN LIKE BETWEEN NOT AT ARROW LSQB DOT LPAR DOUBLE_COLON TILDE
-    TILDE_STAR BANG_TILDE BANG_TILDE_STAR ILIKE SIMILAR FILTER
+    TILDE_STAR BANG_TILDE BANG_TILDE_STAR ILIKE SIMILAR FILTER DOUBLE_TILDE DOUBLE_TILDE_STAR
+    BANG_DOUBLE_TILDE BANG_DOUBLE_TILDE_STAR SHIFT_LEFT AMPERSAND HASH BAR CARET COLON
     """.split()
 )
 _ARITHMETIC = frozenset({"PLUS", "SLASH", "PERCENT"})
@@ -51,7 +52,7 @@ _EXPRESSION_STARTS = frozenset(
     """
     IDENTIFIER TEXT_LITERAL INTEGER_LITERAL DECIMAL_LITERAL DOUBLE_LITERAL CASE CAST NOT NULL TRUE
     EXISTS EXTRACT FALSE INTERVAL DECIMAL MINUS PLUS LPAR ARRAY MAP STRUCT LAMBDA_PAREN MILLISECOND
-    MILLISECONDS SECONDS MINUTES HOURS DAYS MONTHS YEARS LEFT RIGHT
+    MILLISECONDS SECONDS MINUTES HOURS DAYS MONTHS YEARS LEFT RIGHT TILDE
     """.split()
 )
 _TIME_UNITS = frozenset({"DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS"})
@@ -68,7 +69,8 @@ _KSQLDB_ALTERNATIVES = 3
 _AFTER_ITEMS = frozenset({"FROM", "WHERE", "COMMA"})
 _CLAUSES = frozenset(
     """
-    WINDOW WHERE GROUP PARTITION HAVING QUALIFY ORDER EMIT LIMIT OFFSET UNION EXCEPT INTERSECT $END
+    WINDOW WHERE GROUP PARTITION HAVING QUALIFY ORDER EMIT LIMIT OFFSET FETCH UNION EXCEPT INTERSECT
+    $END
     """.split()
 )
 # The words to name first where there are too many.
@@ -103,6 +105,8 @@ def syntax_error(lark: Lark, start: str, tokens: list[Token], lines: Lines, end:
         position = trouble.before(wrong)
     else:
         wrong, hint = index, hint_for(trouble)
+        if hint is None and index < len(tokens):
+            hint = _CHARACTER_HINTS.get(str(tokens[index]))
     detail = _expectation(position, brief=hint is not None)
     known = _ksqldb(trouble, position, wrong, misspelt and misspelt[0])
     if wrong < len(tokens):

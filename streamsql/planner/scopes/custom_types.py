@@ -26,14 +26,11 @@ from streamsql.types import (
 )
 
 _ELSEWHERE = {
-    **dict.fromkeys(("TEXT", "CHAR", "UUID", "JSON", "JSONB"), "STRING"),
-    **dict.fromkeys(("FLOAT", "FLOAT4", "FLOAT8", "REAL"), "DOUBLE"),
-    **dict.fromkeys(("SMALLINT", "TINYINT", "INT2", "INT4"), "INT"),
-    **dict.fromkeys(("INT8", "LONG"), "BIGINT"),
-    **dict.fromkeys(("NUMERIC", "NUMBER"), "DECIMAL(precision, scale)"),
-    **dict.fromkeys(("TIMESTAMPTZ", "DATETIME"), "TIMESTAMP"),
-    **dict.fromkeys(("BYTEA", "BINARY", "VARBINARY", "BLOB"), "BYTES"),
-    "BOOL": "BOOLEAN",
+    **dict.fromkeys(("BINARY", "VARBINARY", "BLOB"), "BYTES"),
+    "TINYINT": "INT",
+    "LONG": "BIGINT",
+    "NUMBER": "DECIMAL(precision, scale)",
+    "DATETIME": "TIMESTAMP",
 }
 """Type names of databases and their equivalents."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
 
 from sqlglot import exp
 
@@ -45,17 +44,28 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
 }
 
 
+_HINTS = {
+    "EXCEPT ALL": "EXCEPT gives each row once.",
+    "INTERSECT ALL": "INTERSECT gives each row once.",
+    "DISTINCT ON": "One row for each a is QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) "
+    "= 1.",
+    "WITHIN GROUP": "PERCENTILE_CONT(share) is: the value between the two nearest ones.",
+    "ORDER BY inside a call": "Aggregates process values in order of arrival.",
+    "CROSS JOIN": "Sources are joined by JOIN .. ON ..",
+    "EXPLODE in FROM": "EXPLODE and its like stand in the SELECT.",
+}
+"""What the dialect has instead."""
+
+
 def check_dialect(query: Query) -> None:
     """UnsupportedError for the first clause or expression of standard SQL that only the relational
     planner knows."""
     for what, span in _beyond(query):
-        _refuse(what, span)
-
-
-def _refuse(what: str, span: Span | None) -> NoReturn:
-    raise UnsupportedError(
-        f"{what} is not supported in queries of ksqlDB's dialect.", hint=_HINT, span=span
-    )
+        raise UnsupportedError(
+            f"{what} is not supported in queries of streams and tables.",
+            hint=" ".join(filter(None, (_HINTS.get(what), _HINT))),
+            span=span,
+        )
 
 
 Found = Iterator[tuple[str, Span | None]]
@@ -123,6 +133,8 @@ def _beyond_expression(expression: Expression) -> Found:
     for node in expression.walk():
         if (what := _EXPRESSIONS.get(type(node))) is not None:
             yield what, span_of(node)
+        elif isinstance(node, exp.Window) and _nulls_placed(node):
+            yield "NULLS FIRST or LAST in OVER", span_of(node)
         elif isinstance(node, exp.Array) and node.args.get("query") is not None:
             yield "ARRAY(query)", span_of(node)
         elif isinstance(node, exp.WindowSpec) and (
@@ -135,3 +147,10 @@ def _beyond_expression(expression: Expression) -> Found:
             yield "ORDER BY inside a call", span_of(node)
     for inner in queries_in(expression):
         yield from _beyond(inner)
+
+
+def _nulls_placed(window: exp.Window) -> bool:
+    order = window.args.get("order")
+    return order is not None and any(
+        key.args.get("nulls_first") is not None for key in order.expressions
+    )
