@@ -138,7 +138,6 @@ class Rebuild:
             raise InternalError(f"{self._own.id} has read up to {self.positions()}, not {until}")
 
     def positions(self) -> Positions:
-        """Its position."""
         return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:
