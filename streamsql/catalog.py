@@ -183,8 +183,8 @@ class Catalog:
                 )
             if name in self.sinks:
                 raise CatalogError(
-                    f"{name} is a sink, which writes and cannot be read here.",
-                    hint=f"DESCRIBE SINK {name} tells what it writes, and where.",
+                    f"{name} is a sink, which cannot be read.",
+                    hint=f"DESCRIBE SINK {name} shows what it writes, and where.",
                 )
             raise CatalogError(
                 f"{name} does not exist.",

@@ -15,8 +15,8 @@ from typing import IO
 import platformdirs
 
 from streamsql.errors import ConfigError
-from streamsql.places import place
-from streamsql.places.place import Place
+from streamsql.storage import location
+from streamsql.storage.location import Location
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class DataDir:
     """Paths in a data folder, without creating it."""
 
     root: Path
-    shared_checkpoints: Place | None = None
+    shared_checkpoints: Location | None = None
 
     @classmethod
     def at(
-        cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Place | None = None
+        cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Location | None = None
     ) -> DataDir:
         """The folder of `--data`, otherwise of STREAMSQL_DATA, otherwise the user's default."""
         name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
@@ -42,7 +42,7 @@ class DataDir:
         return self.root / "kafka"
 
     @property
-    def checkpoints(self) -> Place:
+    def checkpoints(self) -> Location:
         """One folder per persistent query with Spark's offsets and state. May be in another
         location that all servers of the service share."""
         return self.shared_checkpoints or self.own_checkpoints
@@ -118,7 +118,7 @@ class DataDir:
                 hint="Name another folder with --data.",
             ) from error
         try:
-            place.make(self.checkpoints)
+            location.make(self.checkpoints)
         except OSError as error:
             raise ConfigError(
                 f"cannot use the folder of checkpoints {self.checkpoints}: {error.strerror}",

@@ -222,7 +222,8 @@ class Engine:
             raise ConfigError("the engine is not running")
         if not self._config.interactive:
             raise ConfigError(
-                "interactive statements are off", hint="This server runs those of a file."
+                "interactive statements are disabled",
+                hint="This server runs the statements of a file.",
             )
         self._restored.get()
 

@@ -147,7 +147,7 @@ def sizes_of(
     `slots` task slots if known. ConfigError if the two conflict."""
     if has_master and names.TASK_SLOTS in given:
         raise ConfigError(
-            f"'{names.TASK_SLOTS}' and --master go not together: the master has its own",
+            f"'{names.TASK_SLOTS}' and --master exclude each other: the master has its own",
             hint='Leave one of them out; --master "local[N]" has N.',
         )
 

@@ -40,4 +40,4 @@ def _offsets(token: str) -> Offsets:
             for topic, partitions in content.items()
         }
     except (ValueError, AttributeError, TypeError) as error:
-        raise ConfigError("the consistency token is not one that was given out here") from error
+        raise ConfigError("invalid consistency token") from error

@@ -30,7 +30,7 @@ def reporting(url: str | None, engine: Engine, service_id: str) -> Iterator[None
         from streamsql.server.telemetry.openlineage import LineageReporter
     except ImportError:
         raise ConfigError(
-            "telling a lineage backend needs OpenLineage's client",
+            "reporting to a lineage backend requires OpenLineage's client",
             hint="pip install 'streamsql[openlineage]'",
         ) from None
     reporter = LineageReporter(engine.inspection, url, service_id.strip("_"))

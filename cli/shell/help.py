@@ -39,14 +39,14 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE STREAM AS SELECT",
         "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] name [WITH (..)] AS\n"
         "  SELECT .. FROM .. [WHERE ..] [PARTITION BY ..] [EMIT CHANGES];",
-        "A query that runs on and fills a new stream.",
+        "A continuous query that fills a new stream.",
         "CREATE STREAM home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
     ),
     Topic(
         "CREATE TABLE AS SELECT",
         "CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [WITH (..)] AS\n"
         "  SELECT .. FROM .. [WINDOW ..] [WHERE ..] GROUP BY .. [HAVING ..] [EMIT CHANGES|FINAL];",
-        "A query that runs on and keeps a table up to date.",
+        "A continuous query that keeps a table up to date.",
         "CREATE TABLE views_per_minute AS\n"
         "  SELECT userid, COUNT(*) AS views FROM pageviews\n"
         "  WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY userid;",
@@ -67,7 +67,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "INSERT INTO SELECT",
         "INSERT INTO stream [WITH (QUERY_ID = 'id')] SELECT .. FROM ..;",
-        "A query that runs on and writes into a stream.",
+        "A continuous query that writes into a stream.",
         "INSERT INTO home SELECT * FROM pageviews WHERE pageid = 'Page_2';",
     ),
     Topic(
@@ -128,7 +128,7 @@ TOPICS: tuple[Topic, ...] = (
         "  WITH (CONNECTION = 'FILE', PATH = 'folder' [, FORMAT = 'PARQUET'|'JSON'|'CSV']\n"
         "        [, PARTITION_BY = 'column, ..'] [, COMMIT_INTERVAL = 'n unit']);\n"
         "DROP SINK [IF EXISTS] name;",
-        "A query that runs on and writes a stream's rows as files, each exactly once.",
+        "A continuous query that writes a stream's rows as files, each exactly once.",
         "CREATE SINK files FROM pageviews WITH (CONNECTION = 'FILE', PATH = '/data/pageviews');",
     ),
     Topic(
@@ -139,7 +139,7 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE SOURCE TABLE [IF NOT EXISTS] name (column type PRIMARY KEY, ..)\n"
         "  WITH (CONNECTION = 'JDBC', URL = 'jdbc:postgresql://..', DBTABLE = 'table'\n"
         "        [, USER = 'user', PASSWORD = '${env:NAME}'] [, CACHE_TTL = 'n unit'] [, ..]);",
-        "Rows of a file or a database, which a stream's rows look up as they come.",
+        "Rows of a file or a database, for lookup joins with streams.",
         "CREATE SOURCE TABLE regions (name STRING PRIMARY KEY, country STRING)\n"
         "  WITH (CONNECTION = 'FILE', PATH = '/data/regions.csv', FORMAT = 'CSV');",
     ),
@@ -147,7 +147,7 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE VIEW",
         "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
         "DROP VIEW [IF EXISTS] name [CASCADE];",
-        "Names a query, which is expanded where the name is selected from.",
+        "A named query, which is expanded where FROM names it.",
         "CREATE VIEW home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
     ),
     Topic(
@@ -202,7 +202,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "REPLAY ERRORS",
         "REPLAY [ALL] ERRORS OF query_id [WHERE condition] [DRY RUN];",
-        "Puts records that a query has failed on through its present statement, each once.",
+        "Processes failed records of a query again by its present statement, each once.",
         "REPLAY ERRORS OF CSAS_HOME_1 DRY RUN;",
     ),
     Topic(
@@ -238,7 +238,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "ASSERT TOPIC",
         "ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n)] [TIMEOUT n unit];",
-        "Fails unless a topic is as said.",
+        "Fails unless a topic has these properties.",
         "ASSERT TOPIC pageviews WITH (PARTITIONS = 1) TIMEOUT 10 SECONDS;",
     ),
     Topic(

@@ -57,7 +57,6 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _undoing(args: argparse.Namespace) -> ChangePlan:
-    """The changes of an undo."""
     if args.server is None:
         from streamsql.api.changing_log import undo_plan_of_log
 

@@ -224,7 +224,9 @@ def _close(engine: Engine, seconds: float) -> None:
     closing.start()
     closing.join(seconds)
     if closing.is_alive():
-        _say(f"Not all has stopped within {seconds:.0f} seconds; it is resumed at the next start")
+        _say(
+            f"Some queries did not stop within {seconds:.0f} seconds; they resume at the next start"
+        )
         sys.stdout.flush()
         os._exit(0)
 

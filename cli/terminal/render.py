@@ -177,7 +177,6 @@ class RowWriter:
             renderer.write(renderer.data_header(fields))
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Show rows, all in one write."""
         renderer = self._renderer
         self.count += len(rows)
         if renderer.output != "table":

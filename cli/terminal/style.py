@@ -43,16 +43,13 @@ class Style:
         return self._paint("38;5;244", text)
 
     def good(self, text: str) -> str:
-        """Success."""
         return self._paint("32", text)
 
     def warning(self, text: str) -> str:
-        """A warning."""
         return self._paint("33", text)
 
     def error(self, text: str) -> str:
         return self._paint("1;31", text)
 
     def hint(self, text: str) -> str:
-        """A hint for an error."""
         return self._paint("36", text)

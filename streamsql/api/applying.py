@@ -45,7 +45,6 @@ class Changes:
         partial: bool = False,
         session: Session | None = None,
     ) -> ChangePlan:
-        """The changes of `apply`."""
         state = self._state
         context = self._context(variables or {}, session)
 

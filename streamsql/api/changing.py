@@ -8,11 +8,11 @@ from typing import Any
 
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
+from streamsql.pipelines.desired_state import read_desired
 from streamsql.pipelines.difference import Action, Item, differences
 from streamsql.pipelines.reading import Reading
 from streamsql.pipelines.running import Running, running_of_server
 from streamsql.pipelines.steps import check_steps
-from streamsql.pipelines.wanted import read_wanted
 from streamsql.planner.changes.classes import ChangeClass
 from streamsql.planner.plans.statements import QueryStatementPlan, SchemaLookup
 from streamsql.registry.client import RegistryClient
@@ -198,14 +198,14 @@ def plan_of_running(
     prune: bool,
     partial: bool = False,
 ) -> ChangePlan:
-    """Compares with the running pipeline; `session` and `partial` as in read_wanted."""
-    wanted = read_wanted(texts, session, schemas, running, partial=partial)
-    items = tuple(differences(wanted, running, prune=prune))
+    """Compares with the running pipeline; `session` and `partial` as in read_desired."""
+    desired = read_desired(texts, session, schemas, running, partial=partial)
+    items = tuple(differences(desired, running, prune=prune))
     shown = (
-        _shown(item, _seen_by(item, wanted.catalog if item.definitions else running.catalog))
+        _shown(item, _seen_by(item, desired.catalog if item.definitions else running.catalog))
         for item in items
     )
-    return ChangePlan(tuple(shown), tuple(wanted.errors), items)
+    return ChangePlan(tuple(shown), tuple(desired.errors), items)
 
 
 def _seen_by(item: Item, catalog: Catalog) -> list[str]:

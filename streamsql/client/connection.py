@@ -169,9 +169,7 @@ def connect(
     engine: AnyEngine
     if url is not None:
         if any(given is not None for given in (data, bootstrap_servers, kafka, master)):
-            raise ConfigError(
-                "data, bootstrap_servers, kafka and master are the server's own business"
-            )
+            raise ConfigError("data, bootstrap_servers, kafka and master are options of the server")
         engine = _remote(url, user, password, ca_file)
         engine.session.properties.update(checked)
     else:

@@ -172,7 +172,7 @@ class ConnectClient:
 def _missing(name: str) -> CatalogError:
     return CatalogError(
         f"Connector {name} does not exist.",
-        hint="SHOW CONNECTORS lists them; a name with small letters stands between backticks.",
+        hint="SHOW CONNECTORS lists them; put a name with lower-case letters in backticks.",
     )
 
 

@@ -137,7 +137,7 @@ class Writer:
             try:
                 self._producer.poll(LOOK_SECONDS)
             except Exception:
-                _log.exception("an acknowledgement of Kafka was not understood")
+                _log.exception("invalid acknowledgement from Kafka")
 
     def _send(self, topic: str, record: NewRecord, call: Written) -> None:
         """Queue a record, waiting where the queue is full."""

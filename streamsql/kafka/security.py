@@ -83,7 +83,7 @@ def checked(properties: Mapping[str, str]) -> dict[str, str]:
             raise ConfigError(
                 f"{name} is not a setting of the connection to Kafka",
                 hint=did_you_mean(name, KNOWN)
-                or "The settings of security.protocol, sasl.* and ssl.* are taken.",
+                or "The supported settings are security.protocol, sasl.* and ssl.*.",
             )
     to_librdkafka(properties)
     return dict(properties)
@@ -119,8 +119,8 @@ def _login(jaas: str) -> dict[str, str]:
         found["sasl.oauthbearer.method"] = "oidc"
     elif not module.endswith("Krb5LoginModule"):
         raise UnsupportedError(
-            "the login module of sasl.jaas.config is not known",
-            hint="Known are PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule and "
+            "unknown login module in sasl.jaas.config",
+            hint="Supported are PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule and "
             "Krb5LoginModule.",
         )
     return found

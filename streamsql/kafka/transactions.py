@@ -68,5 +68,5 @@ def _run(settings: Mapping[str, str], arguments: list[str]) -> str:
         raise ExternalError("Kafka does not answer", retryable=True) from None
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no reason is given"]
-        raise ExternalError(f"Kafka does not do it: {lines[-1]}")
+        raise ExternalError(f"Kafka rejects the request: {lines[-1]}")
     return done.stdout

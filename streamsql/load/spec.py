@@ -69,7 +69,7 @@ class LoadSpec:
             return known[suffixes[-1]]
         raise ConfigError(
             f"the format of {self.name} is not known",
-            hint=f"Say it with --input-format {'|'.join(INPUT_FORMATS)}.",
+            hint=f"Set it with --input-format {'|'.join(INPUT_FORMATS)}.",
         )
 
     def check_readable(self) -> None:

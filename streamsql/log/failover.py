@@ -127,7 +127,7 @@ class Failover:
         if not await_condition(
             self._leads_or_raises, DECIDE_SECONDS, every=POLL_SECONDS, pause=self._stopped.wait
         ):
-            raise ExternalError("Kafka does not take statements for now", retryable=True)
+            raise ExternalError("Kafka does not accept statements at present", retryable=True)
 
     def _leads_or_raises(self) -> bool:
         if self.leads:
@@ -137,7 +137,7 @@ class Failover:
         if self._settled.is_set() and not self._leadership.owner:
             url = self.leader_url
             raise ExternalError(
-                "another server of the service leads, and alone can change anything",
+                "this server is a follower: only the leader accepts changes",
                 retryable=True,
                 hint=f"Send the statement to {url}." if url else "Try again in some seconds.",
             )
@@ -239,7 +239,7 @@ class Failover:
             except ExternalError as error:
                 if time.monotonic() - self._due_since > APPLY_SECONDS:
                     raise _GivenUpError(
-                        f"entry {entry.sequence} does not take effect: {error.message}",
+                        f"entry {entry.sequence} cannot be applied: {error.message}",
                         hint="Restart this server. Another one leads meanwhile.",
                     ) from error
                 raise
@@ -263,7 +263,7 @@ class Failover:
         self._engine.lead(True)
 
     def _step_down(self) -> None:
-        _log.warning("this server does not lead any more")
+        _log.warning("this server is no longer the leader")
         self._leads = False
         self._log.give_up()
         self._engine.lead(False)

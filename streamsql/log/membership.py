@@ -11,9 +11,9 @@ from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.log.entries import Entry, read_file
-from streamsql.places import place
-from streamsql.places.place import place_of
-from streamsql.places.store import StoreFiles, no_store
+from streamsql.storage import location
+from streamsql.storage.location import location_of
+from streamsql.storage.store import StoreFiles, no_store
 
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -40,7 +40,7 @@ def data_of(config: EngineConfig, store: Callable[[], StoreFiles] = no_store) ->
     folder of checkpoints do not mix them, nor do a service of another cluster and the data folder's
     own engine. ConfigError for checkpoints in a store that is not known."""
     own = DataDir.at(config.data_dir)
-    shared = None if config.checkpoints is None else place_of(config.checkpoints, store)
+    shared = None if config.checkpoints is None else location_of(config.checkpoints, store)
     if shared is None and config.service_id is not None and config.bootstrap_servers is not None:
         shared = own.root / "services"
     if shared is None:
@@ -67,4 +67,4 @@ def _known(config: EngineConfig) -> str | None:
         return None
     file = DataDir.at(config.data_dir).service
     # An unreadable name must not pass for none: the engine would start with an empty catalog.
-    return (place.read(file) or b"").decode().strip() or None
+    return (location.read(file) or b"").decode().strip() or None

@@ -183,7 +183,7 @@ class CommandLog:
     def _write(self, *records: tuple[bytes, bytes]) -> None:
         producer = self._producer
         if producer is None:
-            raise ExternalError("this server does not lead", retryable=True)
+            raise ExternalError("this server is not the leader", retryable=True)
         try:
             producer.begin_transaction()
             for key, value in records:
@@ -200,10 +200,12 @@ class CommandLog:
 
     def _not_written(self, error: KafkaException, aborted: bool) -> ExternalError:
         if error.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):
-            return ExternalError("this server does not lead any more", retryable=True)
+            return ExternalError("this server is no longer the leader", retryable=True)
         found = failure(self._client.bootstrap, f"write to {self.topic}", error)
         if not aborted:
-            found.hint = "Whether the statement has been written is not known: look before again."
+            found.hint = (
+                "It is unknown whether the statement was written: check before you repeat it."
+            )
         return found
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from enum import Enum
 from streamsql import nodes
 from streamsql.catalog import Source, Thing, View
 from streamsql.parser import canonical, parse_one
+from streamsql.pipelines.desired_state import Definition, DesiredState
 from streamsql.pipelines.running import Running
-from streamsql.pipelines.wanted import Definition, Wanted
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import REWRITTEN, keeps_state
 from streamsql.planner.changes.partitions import growth_obstacle
@@ -65,23 +65,23 @@ class Item:
     @property
     def rebuilds(self) -> bool:
         """Whether the query gets a new checkpoint."""
-        anew = (ChangeClass.STATE, ChangeClass.REBUILD)
+        rebuilt = (ChangeClass.STATE, ChangeClass.REBUILD)
         can = self.keeps or not self.obstacle
-        return self.action is Action.CHANGE and self.change.change in anew and can
+        return self.action is Action.CHANGE and self.change.change in rebuilt and can
 
     @property
     def name(self) -> str:
         return self.thing[1]
 
 
-def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> list[Item]:
+def differences(desired: DesiredState, running: Running, *, prune: bool = False) -> list[Item]:
     """All desired objects in order of creation, then the remaining ones, which `prune` drops."""
-    inserts = _Inserts(wanted, running)
+    inserts = _Inserts(desired, running)
     items = []
-    for thing, definitions in wanted.definitions.items():
+    for thing, definitions in desired.definitions.items():
         kind, name = thing
         if kind == "source":
-            items.append(_source(name, definitions, wanted, running))
+            items.append(_source(name, definitions, desired, running))
         elif kind == "query":
             items.append(inserts.item(thing, definitions))
         elif kind == "sink":
@@ -89,13 +89,15 @@ def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> lis
         else:
             items.append(_other(thing, definitions, running))
     action = Action.DROP if prune else Action.KEEP
-    items += _besides(wanted, running, inserts, action)
+    items += _remaining(desired, running, inserts, action)
     return items
 
 
-def _source(name: str, definitions: list[Definition], wanted: Wanted, running: Running) -> Item:
-    new, old = wanted.catalog.sources[name], running.catalog.sources.get(name)
-    planned = wanted.queries.get(new.created_by_query or "")
+def _source(
+    name: str, definitions: list[Definition], desired: DesiredState, running: Running
+) -> Item:
+    new, old = desired.catalog.sources[name], running.catalog.sources.get(name)
+    planned = desired.queries.get(new.created_by_query or "")
     query = _query_of(planned)
     item = Item(
         ("source", name),
@@ -121,8 +123,8 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     writers = running.catalog.writers(name)
     keeps = was is not None and query is not None and keeps_state(change, was.root, query.root)
     obstacle = rebuild_obstacle(old, change, was, query, users, writers)
-    anew = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
-    again = anew and not keeps
+    rebuilt = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
+    again = rebuilt and not keeps
     return replace(
         item,
         action=action,
@@ -130,7 +132,7 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
         state="rewritten" if keeps else _state(was, change),
         query_id=old.created_by_query,
         obstacle=obstacle,
-        read_again=wanted.catalog.topics_of(query.reads) if again and query else (),
+        read_again=desired.catalog.topics_of(query.reads) if again and query else (),
         keeps=keeps,
     )
 
@@ -180,18 +182,18 @@ class _Inserts:
     """Identifies INSERT queries by QUERY_ID, by text, and otherwise by target and sources if these
     are unique."""
 
-    def __init__(self, wanted: Wanted, running: Running) -> None:
+    def __init__(self, desired: DesiredState, running: Running) -> None:
         self._running = running
         made = {s.created_by_query for s in running.catalog.sources.values()}
         made |= {sink.query_id for sink in running.catalog.sinks.values()}
         self.left = [query_id for query_id in running.queries if query_id not in made]
         self._texts = {q: canonical(parse_one(running.queries[q].sql)) for q in self.left}
         self._matched: dict[Thing, str] = {}
-        things = [thing for thing in wanted.definitions if thing[0] == "query"]
+        things = [thing for thing in desired.definitions if thing[0] == "query"]
         for match in (self._by_id, self._by_text, self._by_topics):
             for thing in things:
                 if thing not in self._matched:
-                    self._match(thing, match(thing, wanted.definitions[thing][0]))
+                    self._match(thing, match(thing, desired.definitions[thing][0]))
 
     def _match(self, thing: Thing, query_id: str | None) -> None:
         if query_id is not None:
@@ -296,24 +298,26 @@ def _said(thing: object) -> str:
     raise TypeError(f"no view, type or function: {thing}")
 
 
-def _besides(wanted: Wanted, running: Running, inserts: _Inserts, action: Action) -> Iterator[Item]:
+def _remaining(
+    desired: DesiredState, running: Running, inserts: _Inserts, action: Action
+) -> Iterator[Item]:
     """Objects that are not in the files, readers first."""
     for query_id in reversed(inserts.left):
         reads = running.catalog.queries[query_id].reads
         yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)
     for name, sink in reversed(running.catalog.sinks.items()):
-        if not wanted.has(("sink", name)):
+        if not desired.has(("sink", name)):
             yield Item(("sink", name), "SINK", action, reads=(sink.reads,), query_id=sink.query_id)
     for name, view in reversed(running.catalog.views.items()):
-        if not wanted.has(("view", name)):
+        if not desired.has(("view", name)):
             yield Item(("view", name), "VIEW", action, reads=tuple(sorted(view.reads)))
     for name, source in reversed(running.catalog.sources.items()):
-        if not wanted.has(("source", name)) and name != PROCESSING_LOG:
+        if not desired.has(("source", name)) and name != PROCESSING_LOG:
             made_by = source.created_by_query
             links = running.catalog.queries.get(made_by or "")
             reads = links.reads if links else ()
             yield Item(("source", name), source.kind.value, action, reads=reads, query_id=made_by)
     for kind in ("function", "type"):
         for name in running.catalog.things(kind):
-            if not wanted.has((kind, name)):
+            if not desired.has((kind, name)):
                 yield Item((kind, name), kind.upper(), action)

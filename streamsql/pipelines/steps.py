@@ -10,8 +10,8 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import QueryAction, Statement
+from streamsql.pipelines.desired_state import Definition
 from streamsql.pipelines.difference import Action, Item
-from streamsql.pipelines.wanted import Definition
 from streamsql.planner.changes.classes import ChangeClass
 from streamsql.schema import Kind
 from streamsql.types import SQLType

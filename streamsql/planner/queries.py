@@ -168,8 +168,8 @@ def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
     if any(isinstance(node, Derived) and node.by_clock for node in operators(root)):
         raise ConfigError(
             "Windows by PROCTIME() cannot be delivered exactly once: a row that is processed again "
-            "is in another window.",
-            hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
+            "falls into another window.",
+            hint=f"SET '{GUARANTEE}'='at_least_once', or base the windows on the rows' own time.",
             span=query.span,
         )
     if any(lookups(node) and any(node.stores(root)) for node in operators(root)):

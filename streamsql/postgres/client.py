@@ -11,6 +11,7 @@ from typing import Protocol
 
 from streamsql.engine import Engine, Script
 from streamsql.errors import StreamSQLError
+from streamsql.postgres.concurrency_limits import ConcurrencyLimits, Slot
 from streamsql.postgres.cursors import Cursors
 from streamsql.postgres.errors import (
     CANCELLED,
@@ -19,7 +20,6 @@ from streamsql.postgres.errors import (
     Placed,
 )
 from streamsql.postgres.forms import Column, Form, RowForm, columns_of, named
-from streamsql.postgres.gates import Gates, Place
 from streamsql.postgres.prepared import Prepared, Preparer, system_samples
 from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
 from streamsql.postgres.settings import PostgresConfig, Settings
@@ -70,7 +70,7 @@ class Client:
 
     engine: Engine
     config: PostgresConfig
-    gates: Gates
+    limits: ConcurrencyLimits
     system: System
     user: str
     session: Session
@@ -91,7 +91,7 @@ class Client:
         known = self.preparer.known(piece, types)
         if known is not None:
             return known
-        return await self.gates.short(lambda: self.preparer.prepare(piece, types))
+        return await self.limits.short(lambda: self.preparer.prepare(piece, types))
 
     async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
         """Columns of the result; None without rows."""
@@ -115,7 +115,7 @@ class Client:
             return await self._looked_at(prepared)
         if self.preparer.knows_columns(prepared):
             return self.preparer.columns(prepared)
-        return await self.gates.short(lambda: self.preparer.columns(prepared))
+        return await self.limits.short(lambda: self.preparer.columns(prepared))
 
     def knows_columns(self, prepared: Prepared) -> bool:
         """Whether `columns` has nothing to wait for."""
@@ -125,14 +125,14 @@ class Client:
     async def _looked_at(self, prepared: Prepared) -> tuple[Column, ...] | None:
         values = ("''",) * len(prepared.parameters)
         written = prepared.template.filled(values)
-        script = await self.gates.short(lambda: self.preparer.parsed(written))
+        script = await self.limits.short(lambda: self.preparer.parsed(written))
         if script.statements[0].kind == "Print":
             return columns_of([LINE])
         if script.statements[0].kind not in _SEEN:
             return None
         results = self._working(prepared, script, written, RowForm())
-        await self.gates.work.enter()
-        _when_ended(results, self.gates.work.leave)
+        await self.limits.work.enter()
+        _when_ended(results, self.limits.work.leave)
         try:
             await results.begin()
             return results.columns
@@ -161,17 +161,17 @@ class Client:
         coming = self._soon(written)
         if coming is not None:
             return self._answered(await self._placed(coming, written), prepared, form)
-        script = await self.gates.short(lambda: self.preparer.parsed(written))
+        script = await self.limits.short(lambda: self.preparer.parsed(written))
         (statement,) = script.statements
         self._check_leads(script)
         if statement.is_query and not statement.goes_on:
-            answer = await self._placed(self.gates.short(lambda: self._lookup(script)), written)
+            answer = await self._placed(self.limits.short(lambda: self._lookup(script)), written)
             if answer is not None:
                 return self._answered(answer, prepared, form)
         results = self._working(prepared, script, written, form)
-        place = await self.gates.admitted(goes_on=statement.goes_on)
-        _when_ended(results, place.release)
-        results.park = partial(_park, place, results)
+        slot = await self.limits.admitted(goes_on=statement.goes_on)
+        _when_ended(results, slot.release)
+        results.park = partial(_park, slot, results)
         try:
             await results.begin()
         except BaseException:
@@ -220,15 +220,15 @@ class Client:
             leader = self.engine.leader_url
             raise PgError(
                 "25006",
-                "this server follows another one, which runs the statements that change things",
-                hint=f"The server that leads is {leader}." if leader else None,
+                "this server is a follower: only the leader accepts changes",
+                hint=f"The leader is {leader}." if leader else None,
             )
 
     async def _asked(
         self, text: str, *, trial: bool = False
     ) -> tuple[tuple[Column, ...], list[tuple[object, ...]]]:
         asker = Asker(self.user, self.settings, self.cursors.names, self.process, trial)
-        return await self.gates.short(lambda: self.system.answer(text, asker))
+        return await self.limits.short(lambda: self.system.answer(text, asker))
 
     # -- transactions ------------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ class Client:
             self.cursors.end_transaction()
             self.status = IDLE
         if tag == "ROLLBACK" and self.changed:
-            text = "nothing is taken back: statements take effect when they are run"
+            text = "statements are not rolled back: they take effect when they run"
             remarks.append(Remark(text, "WARNING"))
             self.changed = False
         return tag, remarks
@@ -278,10 +278,10 @@ class Client:
         self.cursors.close_all()
 
 
-def _park(place: Place, results: Results) -> None:
-    """Hold no thread of others while the client takes its time; a result without a place ends."""
+def _park(slot: Slot, results: Results) -> None:
+    """Hold no thread of others while the client takes its time; a result without a slot ends."""
     try:
-        place.park()
+        slot.park()
     except PgError:
         results.close()
         raise

@@ -13,6 +13,7 @@ from typing import Protocol
 from streamsql.engine import Engine
 from streamsql.postgres.channel import Channel, Gone
 from streamsql.postgres.client import Client, System
+from streamsql.postgres.concurrency_limits import ConcurrencyLimits
 from streamsql.postgres.errors import (
     CANCELLED,
     NOT_AUTHORIZED,
@@ -22,10 +23,9 @@ from streamsql.postgres.errors import (
     PgError,
     fields_of,
 )
-from streamsql.postgres.gates import Gates
-from streamsql.postgres.login import Caller, Doorman, is_private
+from streamsql.postgres.login import Authenticator, Caller, is_private
+from streamsql.postgres.session_protocol import SessionProtocol
 from streamsql.postgres.settings import NAMES, PostgresConfig, Settings
-from streamsql.postgres.speaking import Speaking
 from streamsql.postgres.wire import answers
 from streamsql.postgres.wire.messages import (
     Cancel,
@@ -64,9 +64,9 @@ class Shared:
 
     engine: Engine
     config: PostgresConfig
-    gates: Gates
+    limits: ConcurrencyLimits
     system: System
-    doorman: Doorman | None
+    authenticator: Authenticator | None
     """None: everybody may do everything."""
     tls: ssl.SSLContext | None
     others: Others
@@ -80,7 +80,7 @@ class Connection:
         self._channel = channel
         self.process = process
         self.secret = secrets.randbits(32)
-        self._speaking: Speaking | None = None
+        self._protocol: SessionProtocol | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelled = False
 
@@ -90,7 +90,7 @@ class Connection:
             async with asyncio.timeout(self._shared.config.login_seconds):
                 begun = await self._begin()
             if begun is not None:
-                self._speaking = begun
+                self._protocol = begun
                 await self._messages(begun)
         except (Gone, TimeoutError):
             pass  # A client that sent nothing gets no response.
@@ -105,8 +105,8 @@ class Connection:
             _log.error("a connection failed", exc_info=error)
             self._fatal(error)
         finally:
-            if self._speaking is not None:
-                self._speaking.close()
+            if self._protocol is not None:
+                self._protocol.close()
             await self._channel.close()
 
     def _fatal(self, error: BaseException) -> None:
@@ -114,7 +114,7 @@ class Connection:
 
     # -- beginning ---------------------------------------------------------------------------------
 
-    async def _begin(self) -> Speaking | None:
+    async def _begin(self) -> SessionProtocol | None:
         """Everything up to the first ReadyForQuery; None where there is nothing to speak of."""
         while True:
             first = await self._channel.first()
@@ -129,7 +129,7 @@ class Connection:
                 case StartUp():
                     return await self._start_up(first)
 
-    async def _start_up(self, first: StartUp) -> Speaking:
+    async def _start_up(self, first: StartUp) -> SessionProtocol:
         shared, given = self._shared, first.parameters
         unknown = [name for name in given if name.startswith("_pq_.")]
         if first.minor or unknown:
@@ -146,14 +146,14 @@ class Connection:
         self._channel.write(answers.AUTHENTICATED)
         session = Session(*_of_engine(shared.engine), remote=True, role=role)
         client = Client(
-            *(shared.engine, shared.config, shared.gates, shared.system),
+            *(shared.engine, shared.config, shared.limits, shared.system),
             *(name, session, settings, self.process),
         )
-        speaking = Speaking(client, self._channel)
-        speaking.report()
+        protocol = SessionProtocol(client, self._channel)
+        protocol.report()
         self._channel.write(answers.backend_key(self.process, self.secret))
         await self._channel.say(answers.ready(client.status))
-        return speaking
+        return protocol
 
     async def _started(self) -> None:
         """Waits for the engine's startup with a timeout."""
@@ -169,29 +169,29 @@ class Connection:
 
     async def _log_in(self, name: str) -> Role | None:
         shared, channel = self._shared, self._channel
-        if shared.doorman is None:
+        if shared.authenticator is None:
             return None
         caller = Caller(channel.address, is_private(channel.address, channel.tls))
-        user = await shared.doorman.admit(name, caller, channel.say, channel.read)
+        user = await shared.authenticator.admit(name, caller, channel.say, channel.read)
         return user.role
 
     # -- messages ----------------------------------------------------------------------------------
 
-    async def _messages(self, speaking: Speaking) -> None:
+    async def _messages(self, protocol: SessionProtocol) -> None:
         while True:
             message = await self._channel.read()
             if isinstance(message, Terminate):
                 return
-            if speaking.is_short(message):
+            if protocol.is_short(message):
                 # There is nothing to cancel: a task of its own would take longer than the work.
-                await speaking.handle(message)
+                await protocol.handle(message)
             else:
-                await self._handle(speaking, message)
+                await self._handle(protocol, message)
 
-    async def _handle(self, speaking: Speaking, message: Message) -> None:
+    async def _handle(self, protocol: SessionProtocol, message: Message) -> None:
         """Do what a message says, unless it is cancelled or the client goes meanwhile."""
         self._cancelled = False
-        task = self._task = asyncio.create_task(self._interruptible(speaking, message))
+        task = self._task = asyncio.create_task(self._interruptible(protocol, message))
         try:
             while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
                 if self._channel.gone:
@@ -203,13 +203,13 @@ class Connection:
                 task.cancel()
                 await asyncio.wait({task})
 
-    async def _interruptible(self, speaking: Speaking, message: Message) -> None:
+    async def _interruptible(self, protocol: SessionProtocol, message: Message) -> None:
         try:
-            await speaking.handle(message)
+            await protocol.handle(message)
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
-            await speaking.interrupted(
+            await protocol.interrupted(
                 message, PgError(CANCELLED, "canceling statement due to user request")
             )
 

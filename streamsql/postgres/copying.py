@@ -66,7 +66,7 @@ async def copy_from(command: Copy, piece: Piece, client: Client, channel: Channe
     form = CopyForm.of(command.options)
     if command.query is not None:
         raise PgError("42601", "COPY FROM takes the name of a stream or table")
-    short = client.gates.short
+    short = client.limits.short
     target, columns = await short(lambda: _target(command, client.engine))
     with acting_as(client.session.role):
         inserts = await short(lambda: client.engine.inserts(quote(target), client.session))

@@ -11,9 +11,9 @@ from streamsql.engine import Engine
 from streamsql.errors import ExternalError
 from streamsql.postgres.channel import Channel
 from streamsql.postgres.client import System
+from streamsql.postgres.concurrency_limits import ConcurrencyLimits
 from streamsql.postgres.connection import Connection, Shared
-from streamsql.postgres.gates import Gates
-from streamsql.postgres.login import Doorman
+from streamsql.postgres.login import Authenticator
 from streamsql.postgres.settings import PostgresConfig
 from streamsql.users.accounts import Users
 from streamsql.users.work import WorkThreads
@@ -41,7 +41,7 @@ class Listener:
         self._config = config
         self._engine = engine
         self._system = system
-        self._doorman = None if users is None else Doorman(users)
+        self._authenticator = None if users is None else Authenticator(users)
         self._tls = config.tls()
         self._connections: dict[int, Connection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,9 +53,9 @@ class Listener:
     async def start(self) -> None:
         """Listen; ExternalError where the address cannot be had."""
         config = self._config
-        gates = Gates(config.max_scans, config.max_push_queries, self._work)
+        limits = ConcurrencyLimits(config.max_scans, config.max_push_queries, self._work)
         self._shared = Shared(
-            *(self._engine, config, gates, self._system, self._doorman, self._tls, self)
+            *(self._engine, config, limits, self._system, self._authenticator, self._tls, self)
         )
         try:
             self._server = await asyncio.start_server(

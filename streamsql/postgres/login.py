@@ -39,7 +39,7 @@ def is_private(address: str, tls: bool) -> bool:
         return tls
 
 
-class Doorman:
+class Authenticator:
     """Lets in those of a users file; bounds how often an address may fail."""
 
     def __init__(self, users: Users, failures: Rate | None = None) -> None:

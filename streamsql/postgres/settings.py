@@ -73,7 +73,7 @@ def _encoding(value: str) -> str:
 
 def _date_style(value: str) -> str:
     if "iso" not in value.lower():
-        raise ValueError("dates are written as ISO 8601 has them")
+        raise ValueError("only the ISO date style is supported")
     return "ISO, MDY"
 
 

@@ -208,7 +208,7 @@ class Context:
                 to_sql(statement) + ";",
                 self.logged(self.session.properties),
                 query_id,
-                dict(topics.told) if topics else {},
+                dict(topics.facts) if topics else {},
                 offsets,
                 VERSION,
                 schemas.to_json() if schemas else {},

@@ -26,14 +26,14 @@ class KafkaTopics:
         """`made`: topics that will exist when the statement runs."""
         self._client = client
         self._made = made or {}
-        self.told: dict[str, tuple[int, int] | None] = {}
+        self.facts: dict[str, tuple[int, int] | None] = {}
 
     def topic(self, name: str) -> TopicInfo | None:
-        if name not in self.told:
+        if name not in self.facts:
             found = self._client().describe(name)
             made = self._made.get(name)
-            self.told[name] = (found.partitions, found.replicas) if found else made
-        facts = self.told[name]
+            self.facts[name] = (found.partitions, found.replicas) if found else made
+        facts = self.facts[name]
         return None if facts is None else TopicInfo(*facts)
 
 
@@ -49,23 +49,23 @@ def create_topic(client: KafkaClient, source: Source) -> None:
     )
 
 
-def grow_topic(client: KafkaClient, source: Source, told: TopicFacts) -> bool:
+def grow_topic(client: KafkaClient, source: Source, before: TopicFacts) -> bool:
     """Adds the partitions that a source declares in addition to those at planning time; returns
     whether there are any. Idempotent."""
-    then = grown_facts(source, told)
-    if (facts := then.get(source.topic.name)) == told.get(source.topic.name) or facts is None:
+    then = grown_facts(source, before)
+    if (facts := then.get(source.topic.name)) == before.get(source.topic.name) or facts is None:
         return False
     add_partitions(client, source.topic.name, facts[0])
     return True
 
 
-def grown_facts(source: Source, told: TopicFacts) -> dict[str, tuple[int, int] | None]:
+def grown_facts(source: Source, before: TopicFacts) -> dict[str, tuple[int, int] | None]:
     """The lookups after its topic has been extended. The log stores these, so that planning again
     adds no partitions."""
-    found, wanted = told.get(source.topic.name), source.topic.partitions
+    found, wanted = before.get(source.topic.name), source.topic.partitions
     if found is None or wanted is None or wanted <= found[0]:
-        return dict(told)
-    return {**told, source.topic.name: (wanted, found[1])}
+        return dict(before)
+    return {**before, source.topic.name: (wanted, found[1])}
 
 
 def topic_config(source: Source) -> dict[str, str]:

@@ -161,4 +161,4 @@ class Channels:
 
 
 def _failed(reason: str) -> ExternalError:
-    return ExternalError("the table cannot be read just now", retryable=True, detail=reason)
+    return ExternalError("the table cannot be read at present", retryable=True, detail=reason)

@@ -203,7 +203,7 @@ def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str
     for what, error in failures.items():
         if told.get(what) != str(error):
             trace = None if isinstance(error, StreamSQLError) else error
-            _log.warning("no store answers for %s just now: %s", what, error, exc_info=trace)
+            _log.warning("the stores of %s are unavailable: %s", what, error, exc_info=trace)
     return {what: str(error) for what, error in failures.items()}
 
 

@@ -211,5 +211,5 @@ def broken(topic: str, error: Exception) -> ExternalError:
     else:
         detail = str(error)
     return ExternalError(
-        f"the table of the topic {topic} cannot be read just now", retryable=True, detail=detail
+        f"the table of the topic {topic} cannot be read at present", retryable=True, detail=detail
     )

@@ -161,9 +161,9 @@ def _prepared(
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.sink)
         register_written(schemas.registry, planned.sink)
-        if grow_topic(state.services.kafka.get(), planned.sink, topics.told):
+        if grow_topic(state.services.kafka.get(), planned.sink, topics.facts):
             prepared.grown = planned.sink
-            topics.told = grown_facts(planned.sink, topics.told)
+            topics.facts = grown_facts(planned.sink, topics.facts)
     return prepared
 
 

@@ -148,7 +148,9 @@ def _account(line: str, where: str) -> Account:
     name, role, hash, verifier = ([*line.split(":", 3), "", "", ""])[:4]
     found = read_verifier(verifier) if verifier else None
     if not hash.startswith("$argon2") or (verifier and found is None):
-        raise ConfigError(f"{where}: this is no user", hint="streamsql user add writes the file.")
+        raise ConfigError(
+            f"{where}: malformed line of a user", hint="streamsql user add writes the file."
+        )
     return Account(User(name, role_of(role)), hash, found)
 
 

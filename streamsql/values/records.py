@@ -101,7 +101,6 @@ def pack(t: SQLType, value: Any) -> bytes:
 
 
 def packer(t: SQLType) -> Callable[[Any], bytes]:
-    """`pack` for one type."""
     entry = scalar(t)
     if layout := _LAYOUTS.get(entry.name):
         return layout.pack

@@ -12,9 +12,9 @@ from statements.world import World
 from streamsql.api.catalogs import encode_catalog
 from streamsql.api.changing import plan_of_running
 from streamsql.errors import StreamSQLError
+from streamsql.pipelines.desired_state import read_desired
 from streamsql.pipelines.difference import differences
 from streamsql.pipelines.steps import steps_of
-from streamsql.pipelines.wanted import read_wanted
 from streamsql.run_script import NamedText
 from streamsql.session import Session
 from streamsql.statements.changes.running import running_of_log
@@ -54,8 +54,8 @@ class StandIn(Client):
     def apply(self, sql: str, properties: Mapping[str, Any] | None = None) -> list[str]:
         running = running_of_log(self.world.entries)
         session = Session(dict(properties or {}))
-        wanted = read_wanted([NamedText("model", sql)], session, None, running, partial=True)
-        items = differences(wanted, running)
+        desired = read_desired([NamedText("model", sql)], session, None, running, partial=True)
+        items = differences(desired, running)
         for step in steps_of(items, running.catalog, {}):
             self.world.do(step.statement)
         item = next(item for item in items if item.definitions)

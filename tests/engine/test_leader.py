@@ -150,7 +150,7 @@ def test_a_leader_that_was_thought_dead_sees_that_it_leads_no_more(
         end = other.committed_end()
         await_until(lambda: other.poll(0.1) is None and other.position >= end, "its end")
         other.append(Entry(2, "CREATE TYPE b AS STRUCT<x INT>;"))
-        with pytest.raises(ExternalError, match="does not lead any more"):
+        with pytest.raises(ExternalError, match="is no longer the leader"):
             server.run("CREATE TYPE never AS STRUCT<x INT>;")
     finally:
         other.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsql.places.store import StorePath
+from streamsql.storage.store import StorePath
 
 
 class Killed(BaseException):

@@ -27,8 +27,8 @@ from streamsql.executor.queries.checkpoint import (
     takeovers,
 )
 from streamsql.executor.queries.path_fixup import relocate
-from streamsql.places.place import place_of
-from streamsql.places.store import StorePath, no_store
+from streamsql.storage.location import location_of
+from streamsql.storage.store import StorePath, no_store
 
 ROOT = "s3a://bucket/service"
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"in":{"0":5,"1":7}}\n'
@@ -147,7 +147,7 @@ def test_notes_of_one_that_was_built_elsewhere_point_into_it() -> None:
 
 @pytest.mark.parametrize("url", ["s3a://bucket/a/b", "s3://bucket/a/b/"])
 def test_a_place_by_its_url(url: str) -> None:
-    found = place_of(url, no_store)
+    found = location_of(url, no_store)
     assert str(found) == "s3a://bucket/a/b"
     assert str(found / "c") == "s3a://bucket/a/b/c" and (found / "c").name == "c"
     assert (found / "c").with_name("d") == found / "d"
@@ -156,4 +156,4 @@ def test_a_place_by_its_url(url: str) -> None:
 @pytest.mark.parametrize("url", ["gs://bucket/a", "http://host/a", "s3a://"])
 def test_a_url_that_is_none_of_ours(url: str) -> None:
     with pytest.raises(ConfigError, match="a folder, or in a bucket"):
-        place_of(url, no_store)
+        location_of(url, no_store)

@@ -27,10 +27,10 @@ def test_settings_of_executors_are_taken() -> None:
     [
         ("spark.dynamicAllocation.enabled", "true", UnsupportedError, "holds its task slots"),
         ("spark.speculation", "TRUE", UnsupportedError, "writes its rows twice"),
-        ("spark.task.maxFailures", "4", ConfigError, "the engine's own to set"),
-        ("spark.jars", "mine.jar", ConfigError, "the engine's own to set"),
-        ("spark.driver.memory", "4g", ConfigError, "the engine's own to set"),
-        ("spark.master", "local", ConfigError, "the engine's own to set"),
+        ("spark.task.maxFailures", "4", ConfigError, "is set by the engine"),
+        ("spark.jars", "mine.jar", ConfigError, "is set by the engine"),
+        ("spark.driver.memory", "4g", ConfigError, "is set by the engine"),
+        ("spark.master", "local", ConfigError, "is set by the engine"),
         ("executor.memory", "4g", ConfigError, "not a Spark setting"),
     ],
 )

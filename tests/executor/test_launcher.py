@@ -14,9 +14,9 @@ from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries import checkpoint_metadata, start
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.places.place import Place
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.sizes import Machine, sizes_of
+from streamsql.storage.location import Location
 from tests.executor.definitions import definition
 
 SIZES = sizes_of(Machine(2, 8192), {}, None, has_master=False)
@@ -51,7 +51,12 @@ class Scripted(SparkLauncher):
         self.checkpoint = folder / "checkpoints" / "Q"
 
     def _lower(
-        self, query: Definition, mode: Mode, muted: Muted | None = None, *, on: Place | None = None
+        self,
+        query: Definition,
+        mode: Mode,
+        muted: Muted | None = None,
+        *,
+        on: Location | None = None,
     ) -> Any:
         self.lowered.append(mode)
         frame = SimpleNamespace(sparkSession=self.session)

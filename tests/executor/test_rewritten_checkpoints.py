@@ -11,7 +11,7 @@ from executor.memory_store import MemoryStore
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries.checkpoint import committed
 from streamsql.executor.rebuilds.batches import Batch, last_batch, write_batch
-from streamsql.places import place
+from streamsql.storage import location
 
 SETTINGS = {"spark.sql.shuffle.partitions": "2"}
 
@@ -62,13 +62,13 @@ def test_a_checkpoint_without_a_commit_has_no_batch(tmp_path: Path) -> None:
 def test_a_copy_on_a_disk_has_the_files_and_no_say_in_the_others(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     write_batch(old, OLD)
-    place.make(new)
-    place.copy_entry(old / "offsets", new / "offsets")
-    place.copy_entry(old / "commits", new / "commits")
+    location.make(new)
+    location.copy_entry(old / "offsets", new / "offsets")
+    location.copy_entry(old / "commits", new / "commits")
     assert last_batch(new) == OLD
-    place.write(new / "commits" / "7", "v2\n{}")
+    location.write(new / "commits" / "7", "v2\n{}")
     assert last_batch(old) == OLD
-    place.delete_folder(new)
+    location.delete_folder(new)
     assert last_batch(old) == OLD
 
 
@@ -77,5 +77,5 @@ def test_a_copy_in_a_store_has_the_files() -> None:
     root = store.place("s3a://bucket/service")
     write_batch(root / "old", OLD)
     for log in ("offsets", "commits"):
-        place.copy_entry(root / "old" / log, root / "new" / log)
+        location.copy_entry(root / "old" / log, root / "new" / log)
     assert last_batch(root / "new") == OLD

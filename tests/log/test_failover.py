@@ -182,7 +182,7 @@ def test_a_server_that_cannot_follow_leaves(
     await_until(lambda: server.membership.closed, "it to leave")
     failure = server.failover.failure
     assert failure is not None
-    assert failure.message == "entry 1 does not take effect: query Q does not stop"
+    assert failure.message == "entry 1 cannot be applied: query Q does not stop"
     assert not server.engine.in_effect
 
 

@@ -99,7 +99,7 @@ def test_who_led_before_cannot_write_any_more(opened: Opened) -> None:
     old.take_over()
     old.append(entry(1))
     new.take_over()
-    with pytest.raises(ExternalError, match="does not lead any more") as caught:
+    with pytest.raises(ExternalError, match="is no longer the leader") as caught:
         old.append(entry(2))
     assert caught.value.retryable and not old.writable
     assert read(new) == [entry(1)]
@@ -130,7 +130,7 @@ def test_what_a_crash_has_left_half_written_keeps_nobody_waiting(
 
 
 def test_a_follower_cannot_write(opened: Opened) -> None:
-    with pytest.raises(ExternalError, match="does not lead"):
+    with pytest.raises(ExternalError, match="is not the leader"):
         opened().append(entry(1))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postgres.raw import BIND, SYNC, Raw, execute, message, parse, startup
 from postgres.stand_in import StandIn, StandInListener, listening
 
-from streamsql.postgres import speaking
+from streamsql.postgres import session_protocol
 from streamsql.postgres.settings import PostgresConfig
 from streamsql.postgres.sql.texts import Piece
 from streamsql.status import StepState
@@ -83,7 +83,7 @@ def test_what_was_changed_is_not_taken_back(stand_in: StandInListener) -> None:
         connection.add_notice_handler(lambda found: warnings.append(found.message_primary))
         connection.execute("INSERT INTO readings (n) VALUES (1)")
         connection.rollback()
-        assert warnings[-1:] == ["nothing is taken back: statements take effect when they are run"]
+        assert warnings[-1:] == ["statements are not rolled back: they take effect when they run"]
 
 
 def test_cancelling(stand_in: StandInListener) -> None:
@@ -260,13 +260,13 @@ def test_a_long_text_is_read_beside_the_event_loop(
     stand_in: StandInListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readers: set[str] = set()
-    read = speaking.statements
+    read = session_protocol.statements
 
     def noted(text: str) -> list[Piece]:
         readers.add(threading.current_thread().name.partition("_")[0])
         return read(text)
 
-    monkeypatch.setattr(speaking, "statements", noted)
+    monkeypatch.setattr(session_protocol, "statements", noted)
     with Raw(stand_in.port) as raw:
         long = f"SELECT n FROM readings WHERE sensor = '{'x' * 5_000}'"
         raw.send(message(b"Q", long.encode() + b"\0"))

@@ -44,7 +44,7 @@ class Looking(Engine):
 
     async def _answer(self) -> Answer:
         if self.rows < 0:
-            raise ExternalError("the table cannot be read just now", retryable=True)
+            raise ExternalError("the table cannot be read at present", retryable=True)
         return Answer("query_1", SCHEMA, [Row(("é", i)) for i in range(self.rows)])
 
 

@@ -188,8 +188,8 @@ def test_the_file_is_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("ann:admin", "this is no user"),
-        ("ann:admin:plain text", "this is no user"),
+        ("ann:admin", "malformed line of a user"),
+        ("ann:admin:plain text", "malformed line of a user"),
         ("ann:root:$argon2id$x", "there is no role root"),
     ],
 )

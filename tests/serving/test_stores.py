@@ -71,9 +71,9 @@ def test_what_fails_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
         stores.close()
     found = [record for record in caplog.records if record.name == "streamsql.stores"]
     assert [record.getMessage() for record in found] == [
-        "no store answers for the table T just now: no Spark",
-        "no store answers for the table T just now: no Kafka",
-        "no store answers for the tables just now: a bug",
+        "the stores of the table T are unavailable: no Spark",
+        "the stores of the table T are unavailable: no Kafka",
+        "the stores of the tables are unavailable: a bug",
     ]
     assert [bool(record.exc_info) for record in found] == [False, False, True]
 

@@ -19,9 +19,9 @@ from streamsql.errors import (
 )
 from streamsql.log.entries import Entry, decode, encode
 from streamsql.parser import to_sql
+from streamsql.pipelines.desired_state import read_desired
 from streamsql.pipelines.difference import Action, differences
 from streamsql.pipelines.steps import steps_of
-from streamsql.pipelines.wanted import read_wanted
 from streamsql.roles import Role
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
@@ -42,9 +42,9 @@ def steps(runs: str, files: str, *, prune: bool = False, partial: bool = False) 
     world = World()
     world.shell(runs)
     running = running_of_log(world.entries)
-    wanted = read_wanted([NamedText("f.sql", files)], Session(), None, running, partial=partial)
-    assert not wanted.errors
-    items = differences(wanted, running, prune=prune)
+    desired = read_desired([NamedText("f.sql", files)], Session(), None, running, partial=partial)
+    assert not desired.errors
+    items = differences(desired, running, prune=prune)
     return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
 
 
@@ -85,9 +85,9 @@ def test_files_that_are_a_part_change_what_they_define(sql: str) -> None:
     world = World()
     world.shell(STREAM)
     running, texts = running_of_log(world.entries), [NamedText("f.sql", sql)]
-    (error,) = read_wanted(texts, Session(), None, running, partial=True).errors
+    (error,) = read_desired(texts, Session(), None, running, partial=True).errors
     assert "S is not defined in these partial files" in error.message
-    assert not read_wanted([NamedText("f.sql", STREAM + sql)], Session(), None, running).errors
+    assert not read_desired([NamedText("f.sql", STREAM + sql)], Session(), None, running).errors
 
 
 def test_files_that_are_a_part_leave_the_rest_and_know_who_reads_them() -> None:
@@ -197,8 +197,8 @@ def rebuilt(was: str, now: str) -> list[str]:
     world = World()
     world.shell(STREAM + was)
     running = running_of_log(world.entries)
-    wanted = read_wanted([NamedText("f.sql", STREAM + now)], Session(), None, running)
-    items = differences(wanted, running)
+    desired = read_desired([NamedText("f.sql", STREAM + now)], Session(), None, running)
+    items = differences(desired, running)
     found = steps_of(items, running.catalog, {})
     return [to_sql(step.statement) + ";" for step in found if step.rebuilds]
 
@@ -311,10 +311,10 @@ def test_a_set_is_known_to_all_who_read_the_log() -> None:
     assert History.of(entries).length == 1
     assert catalog_script(entries).endswith(f"{STREAM}\n{TABLE}")
     world = World()
-    wanted = read_wanted(
+    desired = read_desired(
         [NamedText("f.sql", STREAM + TABLE)], Session(), None, running_of_log(world.entries)
     )
-    items = differences(wanted, running_of_log(entries))
+    items = differences(desired, running_of_log(entries))
     assert {item.action for item in items} == {Action.NONE}
 
 
@@ -334,7 +334,7 @@ def test_files_of_others_are_read_with_their_rights(
     sql: str, session: Session, error: type[StreamSQLError], said: str
 ) -> None:
     with pytest.raises(error, match=said) as raised:
-        read_wanted([NamedText("f.sql", sql)], session, None, running_of_log([]))
+        read_desired([NamedText("f.sql", sql)], session, None, running_of_log([]))
     assert raised.value.file == "f.sql"
 
 
@@ -375,7 +375,7 @@ def test_what_was_applied_last_is_taken_back() -> None:
     def undone() -> list[str]:
         text = before_last_apply(world.entries)
         running = running_of_log(world.entries)
-        items = differences(read_wanted([text], Session(), None, running), running, prune=True)
+        items = differences(read_desired([text], Session(), None, running), running, prune=True)
         return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
 
     with pytest.raises(CatalogError, match="no changes have been applied"):

@@ -17,8 +17,8 @@ from streamsql.executor.queries.checkpoint import discard_others, discarded, id_
 from streamsql.executor.services.store import Store
 from streamsql.executor.spark import store_files
 from streamsql.executor.spark.session import SparkRuntime
-from streamsql.places.place import place_of
-from streamsql.places.store import StorePath
+from streamsql.storage.location import location_of
+from streamsql.storage.store import StorePath
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -46,7 +46,7 @@ def session(s3: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def folder(session: SparkSession, request: pytest.FixtureRequest) -> StorePath:
-    found = place_of(f"{ROOT}/{request.node.name}", Store(lambda: session).files)
+    found = location_of(f"{ROOT}/{request.node.name}", Store(lambda: session).files)
     assert isinstance(found, StorePath)
     return found
 

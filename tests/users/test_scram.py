@@ -103,7 +103,7 @@ def test_the_users_file_keeps_a_verifier(tmp_path: Path) -> None:
     path.write_text(line[: line.index(":SCRAM")] + "\n")
     assert Users(path).verifier("ann") is None, "a line of before has none"
     path.write_text(line + "x:y\n")
-    with pytest.raises(ConfigError, match="this is no user"):
+    with pytest.raises(ConfigError, match="malformed line of a user"):
         read_accounts(path)
 
 

@@ -37,7 +37,6 @@ def _of_values(rule: Rule) -> Rule:
 
 @_of_values
 def negation(node: exp.Neg, lowering: Lowering) -> Column:
-    """Lowers `-x`."""
     if isinstance(node.this, exp.Literal):
         return number(_negated(node.this.name), type_of(node))
     return -lowering.lower(node.this)
@@ -62,14 +61,12 @@ def _or_null_text(value: Column, node: Expression) -> Column:
 
 @_of_values
 def subtract(node: exp.Sub, lowering: Lowering) -> Column:
-    """Lowers `a - b`."""
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     return _fitting(left - right, node, lowering, left, right)
 
 
 @_of_values
 def multiply(node: exp.Mul, lowering: Lowering) -> Column:
-    """Lowers `a * b`."""
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     return _fitting(left * right, node, lowering, left, right)
 
@@ -88,7 +85,6 @@ def _fitting(
 
 @_of_values
 def divide(node: exp.Div, lowering: Lowering) -> Column:
-    """Lowers `a / b`."""
     left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
     if kind == types.DOUBLE:
         if _is_nonzero(node.right):
@@ -114,7 +110,6 @@ def _divide_decimals(left: Column, right: Column, node: exp.Div, lowering: Lower
 
 @_of_values
 def modulo(node: exp.Mod, lowering: Lowering) -> Column:
-    """Lowers `a % b`."""
     left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
     remainder = left % right
     if kind == types.DOUBLE:
@@ -138,7 +133,6 @@ def _is_nonzero(node: Expression) -> bool:
 
 
 def concatenate(node: exp.DPipe, lowering: Lowering) -> Column:
-    """Lowers `a || b`."""
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     return concatenated([left, right], type_of(node))
 

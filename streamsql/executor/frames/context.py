@@ -21,11 +21,11 @@ from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.executor.spark.views import Dataflow
 from streamsql.nodes import Emit
-from streamsql.places.place import Place
 from streamsql.planner.operators import Operator, Scan
 from streamsql.planner.plans.delivery import Replay
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column as SchemaColumn
+from streamsql.storage.location import Location
 from streamsql.types import (
     SQLType,
     element_type,
@@ -134,11 +134,11 @@ class LoweringContext:
     muted: Muted | None = None
     """Replaces the output of a query before its switch; None: normal output."""
 
-    checkpoint_folder: Place | None = None
+    checkpoint_folder: Location | None = None
     """The folder of persistent queries' checkpoints, if it is not in the data folder."""
 
     @property
-    def checkpoints(self) -> Place:
+    def checkpoints(self) -> Location:
         return self.checkpoint_folder or self.data_dir / "checkpoints"
 
     @property
@@ -233,7 +233,7 @@ class StreamingQuerySpec:
     shuffles: int
     """The number of stages after a shuffle, which in real time run concurrently."""
     source_topics: tuple[str, ...]
-    checkpoint: Place
+    checkpoint: Location
     stores: tuple[StoreLayout, ...]
     """The layout of its state."""
     shuffle_partitions: int

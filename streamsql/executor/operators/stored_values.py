@@ -113,8 +113,8 @@ def _known(missing: Column, columns: dict[str, Column], topic: str, scope: Scope
     message = F.concat(
         F.lit("$.after."),
         missing,
-        F.lit(": the value, unchanged, is not in the database's log, and no row before says it: "),
-        F.lit("ALTER TABLE .. REPLICA IDENTITY FULL has it written there (topic "),
+        F.lit(": the unchanged value is not in the database's log, and no earlier row has it: "),
+        F.lit("ALTER TABLE .. REPLICA IDENTITY FULL adds it to the log (topic "),
         F.lit(f"{topic}, partition "),
         columns["ROWPARTITION"].cast("string"),
         F.lit(", offset "),

@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 
 from streamsql.errors import ExternalError
 from streamsql.kafka.positions import Positions
-from streamsql.places import place
-from streamsql.places.place import Place, entries
-from streamsql.places.store import Kept
+from streamsql.storage import location
+from streamsql.storage.location import Location, entries
+from streamsql.storage.store import Kept
 
 T = TypeVar("T")
 
@@ -43,11 +43,11 @@ _MOST_STATEMENTS = 100
 """The number of remembered statements, which lasts longer than the processing log."""
 
 
-def committed(checkpoint: Place) -> Positions | None:
+def committed(checkpoint: Location) -> Positions | None:
     """The offsets of the last committed batch; None before the first commit."""
     done = _numbers(checkpoint / "commits")
     for number in sorted(done, reverse=True):
-        found = place.read(checkpoint / "offsets" / str(number))
+        found = location.read(checkpoint / "offsets" / str(number))
         # Pruned, or not yet written: an older one is still a lower bound.
         if found is not None:
             return parse_offsets(found.decode())
@@ -81,7 +81,7 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
                 known[number] = min(known.get(number, offset), offset)
 
 
-def claim(checkpoint: Place, generation: int) -> None:
+def claim(checkpoint: Location, generation: int) -> None:
     """Assign a checkpoint to a generation of its query; that of another generation is discarded.
 
     A checkpoint without a generation is of an earlier version, and is taken over. ExternalError if
@@ -95,49 +95,49 @@ def claim(checkpoint: Place, generation: int) -> None:
     write_file(checkpoint, _OWNER, {"generation": generation})
 
 
-def write_file(checkpoint: Place, name: str, content: object) -> None:
+def write_file(checkpoint: Location, name: str, content: object) -> None:
     """Atomically replace a JSON file of the checkpoint. ExternalError if it cannot be written."""
     try:
-        place.write(checkpoint / name, json.dumps(content))
+        location.write(checkpoint / name, json.dumps(content))
     except OSError as error:
         raise ExternalError(
             f"cannot write to the checkpoint {checkpoint}: {error.strerror}"
         ) from error
 
 
-def remove(checkpoint: Place) -> None:
+def remove(checkpoint: Location) -> None:
     """Delete a checkpoint that has nothing outside its folder; does nothing if there is none."""
     gone = discard(checkpoint)
     if gone is not None:
         erase(gone)
 
 
-def discard(checkpoint: Place) -> Place | None:
+def discard(checkpoint: Location) -> Location | None:
     """Atomically retire a checkpoint; returns the remains to `erase`, or None.
 
     Remains keep their id, so that what they have outside the folder can be deleted after a crash.
     """
     gone = checkpoint.with_name(f"{_GONE}{checkpoint.name}-{uuid.uuid4().hex[:8]}")
     try:
-        return gone if place.set_aside(checkpoint, gone, _KEPT) else None
+        return gone if location.set_aside(checkpoint, gone, _KEPT) else None
     except OSError as error:
         raise _not_deleted(checkpoint, error) from error
 
 
-def discarded(folder: Place) -> list[Place]:
+def discarded(folder: Location) -> list[Location]:
     """The remains in a folder of retired checkpoints."""
     return [found for found in entries(folder) if found.name.startswith(_GONE)]
 
 
-def erase(gone: Place) -> None:
+def erase(gone: Location) -> None:
     """Delete remains; a concurrent deletion is no error."""
     try:
-        place.delete_folder(gone)
+        location.delete_folder(gone)
     except OSError as error:
         raise _not_deleted(gone, error) from error
 
 
-def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
+def discard_others(folder: Location, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
     """Discard all checkpoints in a folder except those of these queries with the right generation,
     those with a name to spare, and those whose generation cannot be read."""
     for found in entries(folder):
@@ -155,15 +155,15 @@ def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str]
         discard(found)
 
 
-def id_of(checkpoint: Place) -> str | None:
+def id_of(checkpoint: Location) -> str | None:
     """Spark's unique id of a checkpoint or of its remains. None before its query's first start."""
     return _read_json(checkpoint / "metadata", lambda found: str(found["id"]))
 
 
-def _read_json(file: Place, parse: Callable[[Any], T]) -> T | None:
+def _read_json(file: Location, parse: Callable[[Any], T]) -> T | None:
     """The parsed content of a file; None if it does not exist. ExternalError if it cannot be read
     or is damaged."""
-    content = place.read(file)
+    content = location.read(file)
     if content is None:
         return None
     try:
@@ -175,37 +175,37 @@ def _read_json(file: Place, parse: Callable[[Any], T]) -> T | None:
         ) from error
 
 
-def _not_deleted(checkpoint: Place, error: OSError) -> ExternalError:
+def _not_deleted(checkpoint: Location, error: OSError) -> ExternalError:
     return ExternalError(f"cannot delete the checkpoint {checkpoint}: {error.strerror}")
 
 
-def _generation(checkpoint: Place) -> int | None:
+def _generation(checkpoint: Location) -> int | None:
     return _read_json(checkpoint / _OWNER, lambda found: int(found["generation"]))
 
 
-def has_commits(checkpoint: Place) -> bool:
+def has_commits(checkpoint: Location) -> bool:
     """Whether a batch has ever been committed: then there may be state."""
     return bool(_numbers(checkpoint / "commits"))
 
 
-def begun(checkpoint: Place) -> Positions:
+def begun(checkpoint: Location) -> Positions:
     """The target offsets of the newest micro-batch, committed or not."""
     number = max(_numbers(checkpoint / "offsets"), default=None)
     if number is None:
         return {}
-    found = place.read(path := checkpoint / "offsets" / str(number))
+    found = location.read(path := checkpoint / "offsets" / str(number))
     if found is None:
         raise ExternalError(f"cannot read {path}: it has just been removed", retryable=True)
     return parse_offsets(found.decode())
 
 
-def is_torn(checkpoint: Place) -> bool:
+def is_torn(checkpoint: Location) -> bool:
     """Whether a batch was begun and not committed."""
     begun, done = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
     return max(begun, default=-1) > max(done, default=-1)
 
 
-def remove_torn_files(checkpoint: Place) -> None:
+def remove_torn_files(checkpoint: Location) -> None:
     """Delete leftovers of a kill during the begin or the commit of a batch.
 
     Before the first commit Spark takes such files for another query's and never starts this one
@@ -214,10 +214,10 @@ def remove_torn_files(checkpoint: Place) -> None:
     for folder in ("offsets", "commits"):
         for found in entries(checkpoint / folder):
             if found.name.startswith(".") and ".tmp" in found.name:
-                place.delete(found)
+                location.delete(found)
 
 
-def remove_uncommitted_state(checkpoint: Place) -> None:
+def remove_uncommitted_state(checkpoint: Location) -> None:
     """Delete the state of a first batch that was stopped before its commit.
 
     Spark repeats that batch, and refuses to if there is state already.
@@ -226,20 +226,20 @@ def remove_uncommitted_state(checkpoint: Place) -> None:
         erase(checkpoint / "state")
 
 
-def forget_uncommitted(checkpoint: Place) -> None:
+def forget_uncommitted(checkpoint: Location) -> None:
     """Let the next batch choose its end instead of repeating the failed one. Not for exactly-once
     delivery, which needs the same batch again. ExternalError if a file cannot be deleted."""
     last = max(_numbers(checkpoint / "commits"), default=-1)
     try:
         for batch in _numbers(checkpoint / "offsets"):
             if batch > last:
-                place.delete(checkpoint / "offsets" / f".{batch}.crc")
-                place.delete(checkpoint / "offsets" / str(batch))
+                location.delete(checkpoint / "offsets" / f".{batch}.crc")
+                location.delete(checkpoint / "offsets" / str(batch))
     except OSError as error:
         raise _not_deleted(checkpoint, error) from error
 
 
-def _numbers(folder: Place) -> list[int]:
+def _numbers(folder: Location) -> list[int]:
     return [int(p.name) for p in entries(folder) if p.name.isdigit()]
 
 
@@ -256,18 +256,18 @@ class RebuildNote:
     """Whether the table's own topic has them, too."""
 
 
-def rebuilt(checkpoint: Place) -> Place:
+def rebuilt(checkpoint: Location) -> Location:
     """The folder in which a query's checkpoint is rebuilt, beside its current one."""
     return checkpoint.with_name(checkpoint.name + _REBUILT)
 
 
-def hand_over(building: Place, generation: int) -> None:
+def hand_over(building: Location, generation: int) -> None:
     """Assign a rebuilt checkpoint to a generation of its query. ExternalError if a file cannot be
     written."""
     write_file(building, _OWNER, {"generation": generation})
 
 
-def adopt(checkpoint: Place, generation: int) -> None:
+def adopt(checkpoint: Location, generation: int) -> None:
     """Replace the previous checkpoint by the one rebuilt for this generation, if there is one.
     ExternalError if a folder cannot be renamed."""
     new = rebuilt(checkpoint)
@@ -275,34 +275,34 @@ def adopt(checkpoint: Place, generation: int) -> None:
         return
     if _generation(checkpoint) == generation:
         # In an object store: a crash after everything was copied and before the rest was deleted.
-        place.let_go(new, _KEPT)
+        location.let_go(new, _KEPT)
         return
     try:
         if _generation(checkpoint) is None and id_of(checkpoint) in (None, id_of(new)):
-            place.delete_folder(checkpoint)
+            location.delete_folder(checkpoint)
         else:
             discard(checkpoint)
-        place.put_in_place(new, checkpoint, _KEPT)
+        location.put_in_place(new, checkpoint, _KEPT)
     except OSError as error:
         raise ExternalError(f"cannot rename {new}: {error.strerror}") from error
 
 
-def rebuild_note(checkpoint: Place) -> RebuildNote | None:
+def rebuild_note(checkpoint: Location) -> RebuildNote | None:
     """The remaining work; None: none. The query must not run if it cannot be read."""
     return _read_json(
         checkpoint / _REBUILD, lambda found: RebuildNote(found["topic"], found["settled"])
     )
 
 
-def is_settled(checkpoint: Place, generation: int) -> bool:
+def is_settled(checkpoint: Location, generation: int) -> bool:
     """Whether it belongs to this generation of its query, with no remaining work."""
-    return _generation(checkpoint) == generation and not place.exists(checkpoint / _REBUILD)
+    return _generation(checkpoint) == generation and not location.exists(checkpoint / _REBUILD)
 
 
-def note_rebuild(checkpoint: Place, note: RebuildNote | None) -> None:
+def note_rebuild(checkpoint: Location, note: RebuildNote | None) -> None:
     """Record the remaining work; None: none. ExternalError if it cannot be written."""
     if note is None:
-        place.delete(checkpoint / _REBUILD)
+        location.delete(checkpoint / _REBUILD)
     else:
         write_file(checkpoint, _REBUILD, {"topic": note.topic, "settled": note.settled})
 
@@ -324,7 +324,7 @@ class Takeover:
         return time < self.time and offset >= self.positions.get(topic, {}).get(partition, 0)
 
 
-def take_over(checkpoint: Place, generation: int, sql: str) -> None:
+def take_over(checkpoint: Location, generation: int, sql: str) -> None:
     """Assign a checkpoint to a generation of its query, which is about to run by a statement.
     ExternalError if a file cannot be written or deleted."""
     claim(checkpoint, generation)
@@ -338,7 +338,7 @@ def take_over(checkpoint: Place, generation: int, sql: str) -> None:
     write_file(checkpoint, _STATEMENTS, {"statements": found})
 
 
-def takeovers(checkpoint: Place) -> list[Takeover]:
+def takeovers(checkpoint: Location) -> list[Takeover]:
     """The known takeovers, in order; none for a checkpoint without any."""
     return _read_json(checkpoint / _STATEMENTS, _takeovers) or []
 

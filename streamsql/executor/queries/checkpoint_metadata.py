@@ -17,10 +17,10 @@ from typing import Any
 from streamsql.errors import ExternalError, UnsupportedError
 from streamsql.executor.frames.layouts import Columns, StoreLayout
 from streamsql.executor.queries.checkpoint import has_commits, write_file
-from streamsql.places import place
-from streamsql.places.place import Place
 from streamsql.planner.plans.fingerprint import fingerprint
 from streamsql.planner.plans.query_plan import QueryPlan
+from streamsql.storage import location
+from streamsql.storage.location import Location
 from streamsql.version import VERSION
 
 FORMAT = 1
@@ -52,13 +52,13 @@ class CheckpointMetadata:
         )
 
 
-def read(checkpoint: Place) -> CheckpointMetadata | None:
+def read(checkpoint: Location) -> CheckpointMetadata | None:
     """The metadata of a checkpoint that a query can continue from; None if nothing is committed, or
     an earlier version wrote it. UnsupportedError if a later version wrote it."""
     if not has_commits(checkpoint):
         return None
     path = checkpoint / _FILE
-    if (found := place.read(path)) is None:
+    if (found := location.read(path)) is None:
         return None
     try:
         content: Mapping[str, Any] = json.loads(found)
@@ -96,7 +96,7 @@ def _columns(found: list[list[str]]) -> Columns:
     return tuple((name, kind) for name, kind in found)
 
 
-def settle(checkpoint: Place, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
+def settle(checkpoint: Location, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
     """Record in a checkpoint that the query continues from it now; UnsupportedError if its state or
     its sources are incompatible."""
     if was is not None:

@@ -32,7 +32,6 @@ class Definition:
 
     @property
     def writes(self) -> str | None:
-        """The topic it writes to."""
         root = self.plan.root
         return root.target.topic.name if isinstance(root, Sink) else None
 

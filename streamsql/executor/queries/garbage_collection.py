@@ -24,8 +24,8 @@ from streamsql.executor.queries.definition import Definition
 from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens
-from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
+from streamsql.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +44,7 @@ class BrokenRuns:
     may last: of a micro-batch, a quarter of an hour.
     """
 
-    def __init__(self, services: Services, checkpoints: Place) -> None:
+    def __init__(self, services: Services, checkpoints: Location) -> None:
         self._services = services
         self._checkpoints = checkpoints
         self._broken: dict[str, Definition] = {}
@@ -77,7 +77,7 @@ class BrokenRuns:
             _log.info("aborted %d transactions of a run that has ended", found)
 
 
-def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> None:
+def sweep(folder: Location, client: KafkaClient, spark: SparkSession | None) -> None:
     """Delete all that belongs to the discarded checkpoints in a folder. ExternalError if Kafka
     fails or a file cannot be deleted: the next call continues."""
     gone = _readable(discarded(folder))
@@ -92,7 +92,7 @@ def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> Non
         erase(each)
 
 
-def _readable(gone: Iterable[Place]) -> dict[Place, tuple[str | None, RebuildNote | None]]:
+def _readable(gone: Iterable[Location]) -> dict[Location, tuple[str | None, RebuildNote | None]]:
     """The id and the rebuild note of each checkpoint of which both are known. The others stay:
     their transactions, tokens and topics could not be found without them."""
     found = {}

@@ -41,7 +41,6 @@ from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
-from streamsql.places.place import Place, exists
 from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
@@ -60,6 +59,7 @@ from streamsql.properties import (
 )
 from streamsql.registry.serdes import Schemas
 from streamsql.sizes import Sizes
+from streamsql.storage.location import Location, exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -187,7 +187,7 @@ class SparkLauncher:
             return False
         return exists(self._data.checkpoints / query.id / "metadata")
 
-    def make_ready(self, query: Definition, built: Place | None = None) -> None:
+    def make_ready(self, query: Definition, built: Location | None = None) -> None:
         """Lower the next definition of a running query, on its checkpoint or on one `built` for it,
         to shorten the pause. Raises nothing: a failure recurs when the query starts."""
         folder = built or self._data.checkpoints / query.id
@@ -345,7 +345,12 @@ class SparkLauncher:
         return spec
 
     def _lower(
-        self, query: Definition, mode: Mode, muted: Muted | None = None, *, on: Place | None = None
+        self,
+        query: Definition,
+        mode: Mode,
+        muted: Muted | None = None,
+        *,
+        on: Location | None = None,
     ) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY, checkpointed_shuffle_partitions

@@ -34,10 +34,10 @@ from streamsql.executor.queries.spark_run import classify
 from streamsql.executor.queries.status_poll import Progress
 from streamsql.executor.queries.workers import Workers
 from streamsql.kafka.positions import Positions
-from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.status import QueryInfo
+from streamsql.storage.location import Location
 
 _log = logging.getLogger("streamsql.queries")
 # Without a log handler, as in the shell, errors show in SHOW QUERIES only.
@@ -53,7 +53,7 @@ class QueryManager:
     """All persistent queries of an engine; every method may be called from any thread."""
 
     def __init__(
-        self, launcher: Launcher, watch: Watch, checkpoints: Place, *, by_itself: bool = True
+        self, launcher: Launcher, watch: Watch, checkpoints: Location, *, by_itself: bool = True
     ) -> None:
         """`by_itself` False: queries run only during `drain`."""
         self._launcher = launcher

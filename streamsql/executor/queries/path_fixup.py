@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 
 from streamsql.errors import ExternalError
-from streamsql.places import place
-from streamsql.places.place import Place, entries
-from streamsql.places.store import SCHEME
+from streamsql.storage import location
+from streamsql.storage.location import Location, entries
+from streamsql.storage.store import SCHEME
 
 _PATHS = "stateSchemaFilePaths"
 
 
-def relocate(checkpoint: Place) -> None:
+def relocate(checkpoint: Location) -> None:
     """Make the recorded paths of a checkpoint point into it. ExternalError if one cannot be read or
     written."""
     for operator in entries(checkpoint / "state"):
@@ -25,8 +25,8 @@ def relocate(checkpoint: Place) -> None:
                 _relocate(note, operator)
 
 
-def _relocate(note: Place, operator: Place) -> None:
-    found = place.read(note) or b""
+def _relocate(note: Location, operator: Location) -> None:
+    found = location.read(note) or b""
     try:
         version, _, text = found.decode().partition("\n")
         content = json.loads(text)
@@ -43,12 +43,12 @@ def _relocate(note: Place, operator: Place) -> None:
     if not changed:
         return
     try:
-        place.write(note, f"{version}\n{json.dumps(content, separators=(',', ':'))}")
+        location.write(note, f"{version}\n{json.dumps(content, separators=(',', ':'))}")
     except OSError as error:
         raise ExternalError(f"cannot write {note}: {error.strerror}") from error
 
 
-def _moved(path: str, operator: Place) -> str:
+def _moved(path: str, operator: Location) -> str:
     """The current path of the state operator's file."""
     scheme, colon, where = path.partition(":")
     head, found, inside = where.rpartition(f"/{operator.parent.name}/{operator.name}/")

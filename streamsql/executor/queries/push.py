@@ -132,7 +132,6 @@ class PushQueries:
         query.cleaned.set()
 
     def infos(self) -> list[QueryInfo]:
-        """The running push queries."""
         with self._lock:
             running = list(self._running.values())
         return [query.info() for query in running]
@@ -143,7 +142,6 @@ class PushQueries:
             return {query.topic: query.id for query in self._running.values()}
 
     def plan(self, query_id: str) -> QueryPlan | None:
-        """The plan of a running push query."""
         with self._lock:
             query = self._running.get(query_id)
         return query.plan if query else None
@@ -170,7 +168,6 @@ class PushQueries:
             self._tidied.set()
 
     def close(self, timeout: float = 10.0) -> None:
-        """End all push queries."""
         self._closing.set()
         with self._lock:
             running = list(self._running.values())

@@ -126,7 +126,6 @@ class Health:
         )
 
     def at(self, progress: Progress) -> Health:
-        """With this progress."""
         return replace(self, progress=progress, positions=progress.positions, lag=progress.lag)
 
 
@@ -157,7 +156,6 @@ class Query:
 
     @property
     def id(self) -> str:
-        """The id in its definition."""
         return self.definition.id
 
     @property
@@ -193,7 +191,6 @@ class Query:
 
     @property
     def to_run(self) -> Definition:
-        """The definition of its next run."""
         return self.accepting or self.definition
 
     @property

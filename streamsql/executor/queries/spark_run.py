@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.checkpoint import merge
 from streamsql.kafka.positions import Positions
-from streamsql.places.place import Place
-from streamsql.places.store import StorePath
+from streamsql.storage.location import Location
+from streamsql.storage.store import StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -72,7 +72,7 @@ class SparkRun:
         query: StreamingQuery,
         lives: Callable[[], bool],
         jvm: Jvm | None = None,
-        checkpoint: Place | None = None,
+        checkpoint: Location | None = None,
     ) -> None:
         """`lives`: whether the process of the query's JVM still runs. With `jvm`: one in real time,
         which can finish; `checkpoint` is where it does."""

@@ -23,7 +23,6 @@ from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_files
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
-from streamsql.places.place import Place, entries, read
 from streamsql.planner.plans.delivery import Replay
 from streamsql.properties import (
     BATCH_INTERVAL,
@@ -33,6 +32,7 @@ from streamsql.properties import (
     get_int,
     get_text,
 )
+from streamsql.storage.location import Location, entries, read
 
 
 class Trigger(Enum):
@@ -164,7 +164,7 @@ def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
     return checkpointed_shuffle_partitions(spec.checkpoint) or spec.shuffle_partitions
 
 
-def checkpointed_shuffle_partitions(checkpoint: Place) -> int | None:
+def checkpointed_shuffle_partitions(checkpoint: Location) -> int | None:
     """The number in the newest offset file of a checkpoint; None before the first batch."""
     folder = checkpoint / "offsets"
     batches = sorted((int(p.name) for p in entries(folder) if p.name.isdigit()), reverse=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamsql.errors import ExternalError, InternalError
-from streamsql.places import place
-from streamsql.places.place import Place, entries
+from streamsql.storage import location
+from streamsql.storage.location import Location, entries
 
 OPERATOR = "0"
 """The only operator with state, or the first."""
@@ -71,7 +71,7 @@ def _topics(batch: Batch) -> list[list[str]]:
     return [sorted(json.loads(line)) for line in batch.offsets[2:]]
 
 
-def last_batch(checkpoint: Place) -> Batch:
+def last_batch(checkpoint: Location) -> Batch:
     """The newest committed batch. ExternalError if it is missing or unreadable."""
     numbers = [int(p.name) for p in entries(checkpoint / "commits") if p.name.isdigit()]
     if not numbers:
@@ -87,11 +87,11 @@ def last_batch(checkpoint: Place) -> Batch:
     return Batch(number, offsets, commit)
 
 
-def write_batch(checkpoint: Place, batch: Batch) -> None:
+def write_batch(checkpoint: Location, batch: Batch) -> None:
     """Writes it as the last batch. ExternalError on failure."""
     try:
         for log, lines in (("offsets", batch.offsets), ("commits", batch.commit)):
-            place.write(checkpoint / log / str(batch.number), "\n".join(lines))
+            location.write(checkpoint / log / str(batch.number), "\n".join(lines))
     except OSError as error:
         raise ExternalError(
             f"cannot write to the checkpoint {checkpoint}: {error.strerror}"

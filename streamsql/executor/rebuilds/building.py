@@ -20,9 +20,9 @@ from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
 from streamsql.kafka.positions import Positions
-from streamsql.places.place import Place
 from streamsql.planner.operators import Sink
 from streamsql.schema import Kind
+from streamsql.storage.location import Location
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Rebuild:
         definition: Definition,
         launcher: SparkLauncher,
         services: Services,
-        checkpoints: Place,
+        checkpoints: Location,
         compared: Comparisons,
     ) -> None:
         """`definition` is the new definition of the query."""
@@ -138,7 +138,6 @@ class Rebuild:
             raise InternalError(f"{self._own.id} has read up to {self.positions()}, not {until}")
 
     def positions(self) -> Positions:
-        """Its position."""
         return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:

@@ -15,8 +15,8 @@ from streamsql.executor.services.services import Services
 from streamsql.executor.spark import rebuilds
 from streamsql.executor.spark.rebuilds import GroupLayout, GroupStores
 from streamsql.kafka.positions import Positions
-from streamsql.places.place import Place
 from streamsql.planner.plans.query_plan import Mode
+from streamsql.storage.location import Location
 
 
 def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follows: bool) -> Run:
@@ -59,7 +59,7 @@ def rewrite(old: GroupStores, new: GroupStores, services: Services) -> list[str]
         return rebuilds.rewrite_groups(services.spark.get().start(), old, new)
 
 
-def repartition(checkpoint: Place, number: int, services: Services) -> None:
+def repartition(checkpoint: Location, number: int, services: Services) -> None:
     """Repartitions the state in an unused checkpoint. After an ExternalError the checkpoint is
     unusable."""
     with told_as(f"repartitioning the state in {checkpoint}"):

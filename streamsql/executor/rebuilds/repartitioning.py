@@ -12,8 +12,8 @@ from streamsql.executor.queries.checkpoint import BUILDING
 from streamsql.executor.queries.path_fixup import relocate
 from streamsql.executor.rebuilds.rewriting import KeptState, StateNotKeptError, check_committed
 from streamsql.kafka.positions import Positions
-from streamsql.places import place
-from streamsql.places.place import entries
+from streamsql.storage import location
+from streamsql.storage.location import entries
 
 _COPIED = ("commits", "offsets", "sources", "state", "state.json")
 """The query's files; the others identify the checkpoint's owner."""
@@ -56,7 +56,7 @@ class Repartition(KeptState):
         try:
             for entry in entries(self._there):
                 if entry.name in _COPIED:
-                    place.copy_entry(entry, self._folder / entry.name)
+                    location.copy_entry(entry, self._folder / entry.name)
         except OSError as error:
             raise ExternalError(f"cannot copy {self._there}: {error.strerror}") from error
         relocate(self._folder)

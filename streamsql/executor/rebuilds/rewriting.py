@@ -22,9 +22,9 @@ from streamsql.executor.rebuilds.batches import last_batch, write_batch
 from streamsql.executor.services.services import Services
 from streamsql.kafka.positions import Positions
 from streamsql.log.entries import Offsets
-from streamsql.places import place
-from streamsql.places.place import Place
 from streamsql.properties import SHUFFLE_PARTITIONS
+from streamsql.storage import location
+from streamsql.storage.location import Location
 
 if TYPE_CHECKING:
     from streamsql.executor.spark.rebuilds import GroupLayout
@@ -38,7 +38,7 @@ class StateNotKeptError(Exception):
         self.query_id = query_id
 
 
-def check_committed(query: Definition, folder: Place) -> None:
+def check_committed(query: Definition, folder: Location) -> None:
     """StateNotKeptError for a query that has never committed, since its topics were empty."""
     if not checkpoint.has_commits(folder):
         raise StateNotKeptError(query.id, "it has no state yet")
@@ -56,7 +56,7 @@ class KeptState:
         old: Definition,
         launcher: SparkLauncher,
         services: Services,
-        checkpoints: Place,
+        checkpoints: Location,
     ) -> None:
         """`definition` is the new definition, `old` the running query."""
         self.definition = definition
@@ -188,7 +188,7 @@ class Rewrite(KeptState):
         """Raises StateNotKeptError if Spark's names in the state differ from those of the text, so
         that their equality is unknown."""
         there, now = map(_schema, (self._there, self._folder))
-        if (was := place.read(there)) is not None and was != place.read(now):
+        if (was := location.read(there)) is not None and was != location.read(now):
             raise StateNotKeptError(self.old.id, "Spark stores it differently now")
 
 
@@ -196,6 +196,6 @@ def _is_packed(there: CheckpointMetadata | None) -> bool:
     return there is not None and [store.encoding for store in there.stores] == [PACKED]
 
 
-def _schema(folder: Place) -> Place:
+def _schema(folder: Location) -> Location:
     """Spark's file of a store's types, if the first batch wrote it."""
     return folder / "state" / "0" / "0" / "_metadata" / "schema"

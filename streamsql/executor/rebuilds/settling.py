@@ -16,15 +16,15 @@ from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
-from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
+from streamsql.storage.location import Location
 
 
 def settle(
     definition: Definition,
     launcher: SparkLauncher,
     services: Services,
-    checkpoints: Place,
+    checkpoints: Location,
     compared: Comparisons,
 ) -> None:
     """Completes the rebuild of a query: it resumes from the new checkpoint, and its table has the
@@ -48,7 +48,7 @@ def settle(
 def _correct(
     definition: Definition,
     made: str,
-    folder: Place,
+    folder: Location,
     launcher: SparkLauncher,
     services: Services,
     compared: Comparisons,

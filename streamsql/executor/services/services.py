@@ -17,11 +17,11 @@ from streamsql.executor.spark.jvm_ends import DYING_SECONDS
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
-from streamsql.places.store import StorePath
 from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
 from streamsql.sizes import Sizes
+from streamsql.storage.store import StorePath
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:

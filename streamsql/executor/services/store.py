@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from streamsql.places.store import StoreFiles
+from streamsql.storage.store import StoreFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -50,12 +50,11 @@ def is_this_machine(master: str) -> bool:
 _OWN = ("spark.master", "spark.jars", "spark.executor.extraJavaOptions")
 _REFUSED = {
     "spark.dynamicAllocation.enabled": (
-        "a query in real time holds its task slots for as long as it runs, and ends with an "
-        "executor that goes",
-        "Say how many executors there are to be: spark.cores.max, spark.executor.instances.",
+        "a real-time query holds its task slots while it runs, and fails if an executor is removed",
+        "Set a fixed number of executors: spark.cores.max, spark.executor.instances.",
     ),
     "spark.speculation": (
-        "a task that runs twice at a time writes its rows twice",
+        "a speculative copy of a task would write its rows twice",
         "Leave it out: a lost executor's tasks are started again in any case.",
     ),
 }
@@ -78,7 +77,7 @@ def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str,
         if name in own or name in _OWN or name in _INSTEAD:
             instead = _INSTEAD.get(name)
             raise ConfigError(
-                f"{name} is the engine's own to set",
+                f"{name} is set by the engine",
                 hint=f"Use {instead}." if instead else "Leave it out.",
             )
     return dict(given)

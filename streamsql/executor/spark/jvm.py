@@ -19,8 +19,8 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
 from streamsql.executor.spark.java_maps import java_map
-from streamsql.places.place import Place
 from streamsql.schema import OnViolation
+from streamsql.storage.location import Location
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -331,7 +331,7 @@ class Jvm:
         return writer
 
     def file_writer(
-        self, rows: DataFrame, checkpoint: Place, files: FileTarget
+        self, rows: DataFrame, checkpoint: Location, files: FileTarget
     ) -> DataStreamWriter:
         """A stream writer of rows as files, each batch's exactly once: io.streamsql.sinks."""
         by = self._jvm.java.util.ArrayList()

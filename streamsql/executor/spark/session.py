@@ -344,7 +344,7 @@ def _claim(runtime: SparkRuntime) -> None:
     with _owner_lock:
         if _owner is not None and _owner is not runtime:
             raise ConfigError(
-                "another engine of this process has its Spark running",
+                "another engine of this process is using Spark",
                 hint="Close that one first, or use a process of its own.",
             )
         _owner = runtime

@@ -99,7 +99,7 @@ class WindowBuilder:
             return TableFunction(function.call, alias, columns, bool(ordinality), span)
         if columns or ordinality:
             what = "WITH ORDINALITY" if ordinality else "list of columns"
-            raise ParseError(f"a window function of FROM takes no {what}", span=span)
+            raise ParseError(f"a window function of FROM does not accept {what}", span=span)
         return replace(function, alias=alias, span=span)
 
     def function(self, span: Span, name: str, *arguments: Any) -> WindowFunction | TableFunction:

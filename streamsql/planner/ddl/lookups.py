@@ -51,7 +51,7 @@ def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
     if connection not in CONNECTIONS:
         raise UnsupportedError(
             f"unknown CONNECTION '{given.text('CONNECTION')}' of a lookup table",
-            hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' asks a database.",
+            hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' queries a database.",
             span=given.span("CONNECTION"),
         )
     _check_taken(given, connection)
@@ -73,7 +73,7 @@ def _check_statement(statement: CreateSource) -> None:
         )
     if statement.constraints:
         raise UnsupportedError(
-            "a lookup table has no constraints: no record is read that could violate one",
+            "lookup tables do not support constraints",
             hint="Put the condition into the queries that join it.",
             span=statement.constraints[0].span,
         )
@@ -132,7 +132,7 @@ def _file(given: WithProperties, statement: CreateSource) -> Lookup:
 
 def _database(given: WithProperties, statement: CreateSource) -> Lookup:
     example = "jdbc:postgresql://localhost:5432/shop"
-    url = _needed("URL", f"It says where the database is: URL='{example}'.", given, statement)
+    url = _needed("URL", f"It is the address of the database: URL='{example}'.", given, statement)
     if not url.startswith(_POSTGRESQL):
         raise UnsupportedError(
             "only PostgreSQL is supported for lookup tables",
@@ -140,7 +140,7 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
             span=given.span("URL"),
         )
     if _IN_URL.search(url):
-        raise given.invalid("URL", "it has a password in it, which would be shown: say PASSWORD")
+        raise given.invalid("URL", "it contains a password, which would be shown: use PASSWORD")
     table = _needed("DBTABLE", "It is the table: DBTABLE='public.users'.", given, statement)
     if not _TABLE.fullmatch(table):
         raise given.invalid("DBTABLE", "invalid name of a table", "public.users")
@@ -162,7 +162,7 @@ def _password(given: WithProperties) -> str:
     password = given.text("PASSWORD")
     if password is not None and not _SECRET.fullmatch(password):
         raise ConfigError(
-            "PASSWORD is written into no statement: statements are kept and shown",
+            "PASSWORD must be a reference, since statements are stored and shown",
             hint="Use a reference: PASSWORD='${env:NAME}' is a variable of the environment, "
             "PASSWORD='${file:/etc/streamsql/db.properties:password}' is the entry "
             "`password=..` of a file.",

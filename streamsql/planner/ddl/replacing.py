@@ -75,7 +75,7 @@ def check_upgrade(old: Source, new: Source, users: Collection[str]) -> None:
         raise PlanError(
             f"{title}: {reason}",
             hint="Keep the columns as they are; new ones may be added at the end. Where nothing "
-            "uses the source, columns may go and become wider as far as the format allows.",
+            "uses the source, columns may be dropped and widened as far as the format allows.",
             ksqldb=_replaced(old, new, reason),
         )
 

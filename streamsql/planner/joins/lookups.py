@@ -25,8 +25,7 @@ def check_not_read(source: Source, span: Span | None) -> None:
         return
     key = source.schema.key[0].name
     raise UnsupportedError(
-        f"{source.name} is a lookup table: it has rows for keys, and no changes that a query "
-        "could read",
+        f"{source.name} is a lookup table: it is read by key, and has no changelog",
         hint=_JOINED.format(quote(source.name), quote(key)),
         span=span,
     )

@@ -118,7 +118,6 @@ class Graph:
 
     @cached_property
     def _steps_back(self) -> dict[Place, list[_Step]]:
-        """All steps by origin."""
         found: dict[Place, list[_Step]] = {}
         for name in (*self.catalog.sources, *self.catalog.views):
             for step in (s for each in self._steps(name).values() for s in each):

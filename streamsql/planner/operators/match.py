@@ -133,8 +133,8 @@ class Match(Operator):
             kept = span_text(self.within_ms + (self.grace_ms or 0))
             growth = f"a row goes {kept} after its time"
             if any(c.place is not None and c.place.back for c in self.all_columns):
-                growth += ", but for those that PREV may need"
-        yield StateStore("rows of matches that have begun", keys, growth)
+                growth += ", except those that PREV may need"
+        yield StateStore("rows of open matches", keys, growth)
         yield from waiting_rows(self.grace_ms, keys)
 
     def identity(self, root: Operator) -> Iterable[str]:

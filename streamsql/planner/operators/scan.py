@@ -115,7 +115,7 @@ class Scan(Operator):
         if self.constraints:
             return f"{name} has constraints, which no store checks"
         if self.start is not None:
-            return f"it says where reading of {name} begins"
+            return f"it sets a start position of {name} begins"
         return None
 
 

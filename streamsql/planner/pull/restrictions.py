@@ -192,7 +192,7 @@ def _needs_scan(rows: Operator, source: Source) -> PlanError:
     reasons = (_reason(parts, source) for parts in disjuncts)
     reason = next((r for r in reasons if r), "Query requires table scan to be enabled")
     hint = (
-        "A pull query wants a WHERE clause with key = value, for all key columns. "
+        "A pull query needs a WHERE clause with key = value, for all key columns. "
         + ("WINDOWSTART and WINDOWEND may be bounded, too. " if source.is_windowed else "")
         + _TABLE_SCAN_HINT
     )

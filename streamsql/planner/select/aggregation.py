@@ -252,7 +252,7 @@ def _check_table_source(query: Query, calls: Sequence[Expression], *, bounded: b
         raise PlanError(
             f"The aggregation function(s) ({', '.join(refused)}) cannot be applied to a table "
             "source, only to a stream source.",
-            hint="A table's rows change, so that only functions that can take back a value work.",
+            hint="A table's rows change: only functions that support the removal of a value work.",
             span=span_of(calls[0]),
         )
     if query.window is not None:

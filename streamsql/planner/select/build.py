@@ -349,7 +349,7 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
     for call in aggregates_in(expression):
         raise PlanError(
             f"Aggregate functions are not allowed in the {clause} clause: {expression_text(call)}",
-            hint="Conditions on aggregates belong into HAVING.",
+            hint="Conditions on aggregates belong in HAVING.",
             span=span_of(call),
         )
     for call in table_functions_in(expression):

@@ -40,8 +40,8 @@ def condition_text(condition: Expression, source: Source, types: Mapping[str, SQ
         function = REGISTRY.find(call.name)
         if isinstance(function, ScalarFunction) and not function.deterministic:
             raise UnsupportedError(
-                f"{function.name} is not supported in a constraint: a record that is read again "
-                "must meet it as before",
+                f"{function.name} is not supported in a constraint: its result must be the same "
+                "when a record is read again",
                 hint="The WHERE of a query can call it. The time of a record is ROWTIME.",
                 span=span_of(call),
             )

@@ -29,7 +29,7 @@ _ALL = Frame()
 _OF_ORDER = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSET"}
 """The aggregates that are meant; NULLs count."""
 _NOT_KNOWN = {
-    "LEAD": "It needs a row that is still to come. LAG(x) on that row gives the same pair.",
+    "LEAD": "It needs a later row, which has not arrived. LAG(x) on that row gives the same pair.",
     "NTH_VALUE": "LAG(x, n) returns the value n rows before.",
     "RANK": "Rows are in the order of their times: ROW_NUMBER() counts them. The first of another "
     "order are WHERE RANK() OVER (..) <= n around a subquery.",

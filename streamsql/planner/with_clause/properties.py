@@ -84,7 +84,6 @@ class WithProperties:
 
     @property
     def kafka_topic(self) -> str | None:
-        """KAFKA_TOPIC, or None."""
         return self.texts.get("KAFKA_TOPIC")
 
     @property

@@ -46,7 +46,7 @@ def rewritten(text: str, context: Context) -> str:
     except (SqlglotError, ValueError) as error:
         raise refused(str(error).splitlines()[0]) from None
     if not isinstance(tree, exp.Query) or tree.find(*_CHANGES) is not None:
-        raise refused("Only queries are answered here, which change nothing")
+        raise refused("Only read-only queries are supported")
     for name in tree.find_all(exp.Identifier):
         if not name.quoted:
             name.set("this", name.name.lower())

@@ -138,7 +138,6 @@ def client_address(scope: Scope) -> str:
 
 
 def too_many(message: str, seconds: float) -> Failure:
-    """429 with the delay."""
     return Failure(TOO_MANY_REQUESTS, message, headers={"Retry-After": str(int(seconds) + 1)})
 
 

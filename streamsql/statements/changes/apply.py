@@ -19,9 +19,9 @@ from streamsql.executor.rebuilds.rewriting import StateNotKeptError
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import Statement
 from streamsql.parser import to_sql
+from streamsql.pipelines.desired_state import DesiredState, read_desired
 from streamsql.pipelines.difference import Action, Item, differences
 from streamsql.pipelines.steps import Step, steps_of
-from streamsql.pipelines.wanted import Wanted, read_wanted
 from streamsql.planner import permissions
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
@@ -33,8 +33,8 @@ from streamsql.run_script import NamedText
 from streamsql.runtime.replay import Replay, check_not_deleted
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
-from streamsql.statements.changes.drafts import (
-    Draft,
+from streamsql.statements.changes.planned_changes import (
+    PlannedChange,
     declared_topics,
     facts_of,
     grow,
@@ -43,7 +43,6 @@ from streamsql.statements.changes.drafts import (
 )
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
-from streamsql.statements.changes.told import told_of
 from streamsql.statements.control import OLD_RUNS, still_running
 from streamsql.status import QueryState
 from streamsql.version import VERSION
@@ -71,11 +70,11 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
     def prepare() -> Work | None:
         work = prepared(files, context, rebuilds)
         # Where queries are rebuilt, topics grow once the old ones have stopped.
-        return work if work is None or work.anew else _ready(work, context)
+        return work if work is None or work.rebuilt else _ready(work, context)
 
     def carry(work: Work | None) -> tuple[Work | None, list[Warning] | None]:
         """Returns None instead of warnings if queries must be rebuilt first."""
-        if work is None or not rebuilds.are_ready(work.anew, work.kept):
+        if work is None or not rebuilds.are_ready(work.rebuilt, work.kept):
             return work, None
         work = _numbered(work, context)
         return work, _carried_out(work, rebuilds, context)
@@ -91,11 +90,11 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
         if warnings is not None:
             break
         # Planning takes concurrent changes into account.
-        rebuilds.build(work.anew, work.kept)
-    if work.anew:
-        warnings += [*rebuilds.not_kept(), *await_settled(context.state, work.anew)]
-    said = [warning for draft in work.drafts for warning in draft.warnings]
-    return [*told_of(work.items, rebuilds.has_kept), *said, *warnings]
+        rebuilds.build(work.rebuilt, work.kept)
+    if work.rebuilt:
+        warnings += [*rebuilds.not_kept(), *await_settled(context.state, work.rebuilt)]
+    said = [warning for change in work.changes for warning in change.warnings]
+    return [*_summary(work.items, rebuilds.has_kept), *said, *warnings]
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
@@ -104,8 +103,8 @@ def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     with context.state.lock:
         before, sequence = replay_of(context.state), context.state.log.next_sequence
     work = _work(files, context, rebuilds, before, sequence)
-    for draft in work.drafts if work else ():
-        make(draft, context)
+    for change in work.changes if work else ():
+        make(change, context)
     return work
 
 
@@ -114,33 +113,33 @@ class Work:
     """The work of an apply."""
 
     items: Sequence[Item]
-    drafts: Sequence[Draft]
+    changes: Sequence[PlannedChange]
     entry: Entry
     before: Replay
     after: Replay
     kept: frozenset[str] = frozenset()
-    """Ids of queries in `anew` whose state is migrated instead of rebuilt."""
+    """Ids of queries in `rebuilt` whose state is migrated instead of rebuilt."""
     grown: Sequence[Source] = ()
     """Sinks of queries whose topics got more partitions."""
 
     @property
     def statements(self) -> list[Statement]:
-        return [draft.step.statement for draft in self.drafts]
+        return [change.step.statement for change in self.changes]
 
     @property
-    def anew(self) -> list[Definition]:
+    def rebuilt(self) -> list[Definition]:
         """Queries with a new checkpoint."""
-        ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
+        ids = [change.query_id for change in self.changes if change.step.rebuilds]
         return [self.after.queries[query_id].definition for query_id in ids if query_id]
 
     @property
     def going_on(self) -> list[Definition]:
         """Queries that resume from their checkpoints with a new definition."""
-        was, anew = self.before.queries, {query.id for query in self.anew}
+        was, rebuilt = self.before.queries, {query.id for query in self.rebuilt}
         return [
             now.definition
             for query_id, now in self.after.queries.items()
-            if query_id in was.keys() - anew
+            if query_id in was.keys() - rebuilt
             and was[query_id].definition is not now.definition
             and not now.paused
         ]
@@ -151,21 +150,21 @@ def _work(
 ) -> Work | None:
     session = context.session
     running, schemas = running_of_replay(before), context.state.schemas()
-    wanted = read_wanted(files.read(), session, schemas, running, partial=files.partial)
-    if wanted.errors:
-        raise wanted.errors[0]
-    items = differences(wanted, running, prune=files.prune)
+    desired = read_desired(files.read(), session, schemas, running, partial=files.partial)
+    if desired.errors:
+        raise desired.errors[0]
+    items = differences(desired, running, prune=files.prune)
     steps = steps_of(items, before.catalog, session.properties)
     if not steps:
         return None
     for step in steps:
         permissions.check(step.statement, session)
-    drafts = _planned(steps, before, context)
-    entry = _entry(drafts, sequence, context)
-    _check_outcome(wanted, _folded(entry, before), files.prune)
-    entry = _with_offsets(entry, drafts, before, context, rebuilds)
-    kept = frozenset(d.query_id or "" for d in drafts if rebuilds.keeps(d.step, d.query_id))
-    return Work(items, drafts, entry, before, _folded(entry, before), kept)
+    changes = _planned(steps, before, context)
+    entry = _entry(changes, sequence, context)
+    _check_outcome(desired, _folded(entry, before), files.prune)
+    entry = _with_offsets(entry, changes, before, context, rebuilds)
+    kept = frozenset(d.query_id or "" for d in changes if rebuilds.keeps(d.step, d.query_id))
+    return Work(items, changes, entry, before, _folded(entry, before), kept)
 
 
 def _numbered(work: Work, context: Context) -> Work:
@@ -190,23 +189,23 @@ def _ready(work: Work, context: Context) -> Work:
 def _grown(work: Work, context: Context) -> list[Source]:
     """Adds the partitions that sinks declare, which is harmless on failure: the running queries use
     them."""
-    return [sink for draft in work.drafts if (sink := grow(draft, context)) is not None]
+    return [sink for change in work.changes if (sink := grow(change, context)) is not None]
 
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
     """Logs the entry and applies it."""
-    for draft in work.drafts:
-        check_not_deleted(draft.planned, context.state.deleting)
+    for change in work.changes:
+        check_not_deleted(change.planned, context.state.deleting)
     _check_stopped(work, context)
-    if not work.anew:
+    if not work.rebuilt:
         context.state.log.append(work.entry)
         return _become(work, work.grown, context)
     for query in work.going_on:
         context.state.launcher.make_ready(query)
-    with rebuilds.switching(work.anew, work.entry.sequence):
+    with rebuilds.switching(work.rebuilt, work.entry.sequence):
         grown = _grown(work, context)
         context.state.log.append(work.entry)
-        rebuilds.logged(work.anew)
+        rebuilds.logged(work.rebuilt)
         return _become(work, grown, context)
 
 
@@ -214,13 +213,13 @@ def _check_stopped(work: Work, context: Context) -> None:
     """Raises ExternalError if the id of a new query belongs to a terminated query that still
     runs."""
     stopping = context.state.queries.known().keys() - work.before.queries.keys()
-    for draft in work.drafts:
-        if (query_id := draft.query_id) in stopping and query_id is not None:
+    for change in work.changes:
+        if (query_id := change.query_id) in stopping and query_id is not None:
             raise stuck(query_id)
 
 
-def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Draft]:
-    catalog, drafts = before.catalog.copy(), []
+def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[PlannedChange]:
+    catalog, changes = before.catalog.copy(), []
     declared = declared_topics(steps)
     made: dict[str, tuple[int, int]] = {}
     for step in steps:
@@ -242,26 +241,26 @@ def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Dr
         apply(planned, catalog)
         if (topic := made_topic(planned)) is not None:
             made[topic.name] = facts_of(topic)
-        drafts.append(Draft(step, planned, topics, schemas))
-    return drafts
+        changes.append(PlannedChange(step, planned, topics, schemas))
+    return changes
 
 
-def _entry(drafts: Sequence[Draft], sequence: int, context: Context) -> Entry:
+def _entry(changes: Sequence[PlannedChange], sequence: int, context: Context) -> Entry:
     """The log entry, without the start offsets of new queries."""
     parts = [
         Entry(
             sequence,
-            to_sql(draft.step.statement) + ";",
-            context.logged(draft.step.properties),
-            draft.query_id,
-            draft.told,
+            to_sql(change.step.statement) + ";",
+            context.logged(change.step.properties),
+            change.query_id,
+            change.topic_facts,
             None,
             VERSION,
-            draft.schemas.to_json(),
-            rebuilds=draft.step.rebuilds,
-            replaces=draft.step.replaces is not None,
+            change.schemas.to_json(),
+            rebuilds=change.step.rebuilds,
+            replaces=change.step.replaces is not None,
         )
-        for draft in drafts
+        for change in changes
     ]
     sql = "\n".join(part.sql for part in parts)
     return Entry(sequence, sql, version=VERSION, parts=tuple(parts))
@@ -275,34 +274,40 @@ def _folded(entry: Entry, before: Replay) -> Replay:
 
 
 def _with_offsets(
-    entry: Entry, drafts: Sequence[Draft], before: Replay, context: Context, rebuilds: Rebuilds
+    entry: Entry,
+    changes: Sequence[PlannedChange],
+    before: Replay,
+    context: Context,
+    rebuilds: Rebuilds,
 ) -> Entry:
     parts = (
-        replace(part, offsets=_offsets(draft, context, before, rebuilds))
-        for part, draft in zip(entry.parts, drafts, strict=True)
+        replace(part, offsets=_offsets(change, context, before, rebuilds))
+        for part, change in zip(entry.parts, changes, strict=True)
     )
     return replace(entry, parts=tuple(parts))
 
 
-def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds) -> Offsets | None:
+def _offsets(
+    change: PlannedChange, context: Context, before: Replay, rebuilds: Rebuilds
+) -> Offsets | None:
     """Start offsets of a query; a replacement starts where the old query started."""
-    planned = draft.planned
-    if not isinstance(planned, QueryStatementPlan) or draft.query_id is None:
+    planned = change.planned
+    if not isinstance(planned, QueryStatementPlan) or change.query_id is None:
         return None
-    known, plan, given = before.queries.get(draft.query_id), planned.query, draft.step.properties
+    known, plan, given = before.queries.get(change.query_id), planned.query, change.step.properties
     scans = (scan for scan in operators(plan.root) if isinstance(scan, Scan))
     topics = tuple(dict.fromkeys(scan.source.topic.name for scan in scans))
     if planned.replaces and known is not None:
-        if draft.step.rebuilds:
-            keeps = rebuilds.keeps(draft.step, draft.query_id)
+        if change.step.rebuilds:
+            keeps = rebuilds.keeps(change.step, change.query_id)
             return rebuilds.starting_offsets(known, plan, topics, given, keeps=keeps)
         return known.definition.starting_offsets
     return context.state.launcher.starting_offsets(topics, plan.starts, given)
 
 
-def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
+def _check_outcome(desired: DesiredState, after: Replay, prune: bool) -> None:
     """Raises UnsupportedError if the statements do not produce the desired catalog."""
-    left = differences(wanted, running_of_replay(after), prune=prune)
+    left = differences(desired, running_of_replay(after), prune=prune)
     for item in left:
         if item.action in (Action.NONE, Action.KEEP):
             continue
@@ -320,7 +325,7 @@ def _become(work: Work, grown: Sequence[Source], context: Context) -> list[Warni
     topic that has `grown` restart with all of its partitions."""
     state, before, after = context.state, work.before, work.after
     state.deletions, state.catalog = after.deletions, after.catalog
-    ended = [query_id for draft in work.drafts for query_id in _ended(draft.planned)]
+    ended = [query_id for change in work.changes for query_id in _ended(change.planned)]
     still = state.queries.terminate(*ended) if ended else []
     warnings = still_running(still)
     replaced = []
@@ -367,3 +372,19 @@ def _ended(planned: Planned) -> Sequence[str]:
         case ControlPlan(query_ids=query_ids):
             return query_ids
     return ()
+
+
+def _summary(items: Sequence[Item], has_kept: Callable[[str | None], bool]) -> list[Result]:
+    """A message per changed object; `has_kept`: whether the planned migration of a query's state
+    succeeded."""
+    done = (item for item in items if item.action not in (Action.NONE, Action.KEEP))
+    return [_message(item, has_kept(item.query_id)) for item in done]
+
+
+def _message(item: Item, kept: bool) -> Result:
+    how = ""
+    if item.action is Action.CHANGE:
+        change = item.change.change
+        how = f" (class {change.value}, {item.meaning if kept else change.meaning})"
+    name = item.query_id if item.kind == "QUERY" and item.query_id else item.name
+    return Message(f"{item.kind.capitalize()} {name} {item.action.value}{how}", item.query_id)

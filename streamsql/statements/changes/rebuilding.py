@@ -22,12 +22,12 @@ from streamsql.executor.rebuilds.repartitioning import Repartition
 from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError
 from streamsql.log.entries import Offsets
 from streamsql.pipelines.steps import Step
-from streamsql.places.place import Place
 from streamsql.planner.changes.keeping import is_one_grouping
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.results import Warning
 from streamsql.runtime.state import EngineState
 from streamsql.statements.changes.retention import lost_of, wanted_offsets
+from streamsql.storage.location import Location
 
 SETTLE_SECONDS = 60.0
 """How long `apply` waits for tables to be brought up to date."""
@@ -279,7 +279,7 @@ def await_settled(state: EngineState, switched: Sequence[Definition]) -> list[Wa
     return late
 
 
-def _is_settled(checkpoint: Place, generation: int) -> bool:
+def _is_settled(checkpoint: Location, generation: int) -> bool:
     """As far as known: a store may be unavailable temporarily."""
     with suppress(ExternalError):
         return is_settled(checkpoint, generation)

@@ -44,16 +44,16 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
         work = prepared(files, context, rebuilds)
         if work is None:
             return [Message(NOTHING)]
-        anew = [query for query in work.anew if query.id not in work.kept]
-        if not anew:
+        rebuilt = [query for query in work.rebuilt if query.id not in work.kept]
+        if not rebuilt:
             raise UnsupportedError(
                 "no query needs a rebuild, so there is nothing to stage",
                 hint="Use `streamsql apply` without --stage.",
             )
-        rebuilds.build(anew)
+        rebuilds.build(rebuilt)
         state.staged = StagedFiles(files, context.session, work.statements, rebuilds)
         stack.pop_all()
-    return [_told(query.writes or query.id, rebuilds.topic(query.id)) for query in anew]
+    return [_told(query.writes or query.id, rebuilds.topic(query.id)) for query in rebuilt]
 
 
 def promote(context: Context) -> list[Result]:

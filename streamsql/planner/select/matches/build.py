@@ -142,8 +142,8 @@ def _check_repeatable(condition: Expression) -> None:
         function = REGISTRY.find(call.name)
         if isinstance(function, ScalarFunction) and not function.deterministic:
             raise UnsupportedError(
-                f"{function.name} is not supported in DEFINE: a row is looked at more than once, "
-                "and must meet it as before",
+                f"{function.name} is not supported in DEFINE: its result must be the same each "
+                "time a row is evaluated",
                 hint="The time of a row is ROWTIME; compute other values in a subquery.",
                 span=span_of(call),
             )
@@ -155,6 +155,6 @@ def _check_names(match: MatchRecognize, keys: tuple[Named, ...]) -> None:
         if names.count(measure.alias) > 1:
             raise PlanError(
                 f"The result has two columns called {quote(measure.alias or '')}.",
-                hint="The columns of PARTITION BY are part of it by themselves.",
+                hint="The result includes the columns of PARTITION BY.",
                 span=measure.span,
             )

@@ -30,7 +30,7 @@ MAX_ROWS = 10_000
 """How far FIRST, LAST and PREV go."""
 _NAVIGATION = frozenset({"FIRST", "LAST", "PREV"})
 _NOT_KNOWN = {
-    "NEXT": "It needs a row that is still to come. PREV of that row gives the same pair.",
+    "NEXT": "It needs a later row, which has not arrived. PREV of that row gives the same pair.",
     "CLASSIFIER": "COUNT(A.x) is the number of rows of a variable.",
     "MATCH_NUMBER": "The time of its first row identifies a match: FIRST(ROWTIME).",
     "MATCH_ROWTIME": "The time of the last row of a match is that of its result: ROWTIME.",

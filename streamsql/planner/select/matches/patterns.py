@@ -31,7 +31,7 @@ def check_pattern(match: MatchRecognize) -> tuple[str, ...]:
         _check_known(part)
     if _least(pattern) == 0:
         raise UnsupportedError(
-            "a pattern that a match without rows would meet is not supported",
+            "a pattern that matches no rows is not supported",
             hint="Have at least one variable that is neither optional nor repeated by * in it.",
             span=match.span,
         )

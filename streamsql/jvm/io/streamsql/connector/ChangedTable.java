@@ -54,7 +54,8 @@ final class ChangedTable implements ChangeDecoder.Rows {
         case "d" -> put(rows, deletion(deleted(change, recordKey)));
         case "t" ->
             throw new RecordException(
-                "the table was truncated in the database; its rows stay, since the record does not list them");
+                "the table was truncated in the database; its rows stay, since the record does not"
+                    + " list them");
         default -> throw new RecordException("not a change of a row: op '" + change.op() + "'");
       }
     }

@@ -127,8 +127,8 @@ final class CommitTokens {
         found.add(listing.transactionalId() + " (" + listing.state() + ")");
       }
       return found
-          + ". A transaction that is neither Ongoing nor being prepared hangs: Kafka has lost its marker,"
-          + " and kafka-transactions.sh ends it";
+          + ". A transaction that is neither Ongoing nor being prepared hangs: Kafka has lost its"
+          + " marker, and kafka-transactions.sh ends it";
     } catch (ExecutionException unknown) {
       return "Kafka does not list them: " + unknown.getMessage();
     } catch (InterruptedException stopped) {

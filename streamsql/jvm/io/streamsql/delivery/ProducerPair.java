@@ -15,7 +15,9 @@ final class ProducerPair {
   private final Producer<byte[], byte[]> second;
   private boolean odd;
 
-  /** @param second equal to {@code first} where transactions are so far apart that one is enough */
+  /**
+   * @param second equal to {@code first} where transactions are so far apart that one is enough
+   */
   ProducerPair(Producer<byte[], byte[]> first, Producer<byte[], byte[]> second) {
     this.first = first;
     this.second = second;

@@ -28,8 +28,8 @@ final class TransactionalProducers {
   /**
    * @param run the query's run; a new one does not inherit its predecessor's producers
    * @param settings of the producers
-   * @param successor the run that may take over the producers; none while this run continues or after it
-   *     was aborted
+   * @param successor the run that may take over the producers; none while this run continues or
+   *     after it was aborted
    */
   private record Held(
       String run, Map<String, Object> settings, ProducerPair producers, Successor successor) {}

@@ -23,7 +23,9 @@ final class SyncedOutput extends OutputStream implements Syncable, StreamCapabil
   private final FileOutputStream out;
   private boolean isOpen = true;
 
-  /** @param append whether to keep the file's content */
+  /**
+   * @param append whether to keep the file's content
+   */
   SyncedOutput(Path file, boolean append) throws IOException {
     this.file = file;
     this.out = new FileOutputStream(file.toFile(), append);

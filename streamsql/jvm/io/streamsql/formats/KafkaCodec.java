@@ -36,7 +36,8 @@ public final class KafkaCodec implements Codec {
 
   public KafkaCodec(StructType columns) {
     if (columns.length() != 1) {
-      throw new IllegalArgumentException("the KAFKA format supports one column only: " + columns.sql());
+      throw new IllegalArgumentException(
+          "the KAFKA format supports one column only: " + columns.sql());
     }
     kind = kind(columns.fields()[0].dataType());
     name = columns.fields()[0].name();

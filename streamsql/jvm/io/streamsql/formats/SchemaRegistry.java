@@ -147,7 +147,8 @@ public final class SchemaRegistry implements Serializable {
     try {
       return Json.TREES.readTree(response.body());
     } catch (JsonProcessingException e) {
-      throw new IllegalStateException("the schema registry at " + url + " did not answer in JSON", e);
+      throw new IllegalStateException(
+          "the schema registry at " + url + " did not answer in JSON", e);
     }
   }
 }

@@ -29,7 +29,9 @@ final class FileRows implements RowSource {
   private final LongSupplier clock;
   private volatile Loaded loaded;
 
-  /** @param clock nanoseconds with an arbitrary origin */
+  /**
+   * @param clock nanoseconds with an arbitrary origin
+   */
   FileRows(LookupTable table, Configuration conf, Retries retries, LongSupplier clock) {
     this.files = new RowFiles(table, conf);
     this.keyTypes = table.keyTypes();

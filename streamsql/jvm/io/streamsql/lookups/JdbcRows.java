@@ -29,7 +29,9 @@ final class JdbcRows implements RowSource {
   private final Retries retries;
   private final String name;
 
-  /** @param clock nanoseconds with an arbitrary origin */
+  /**
+   * @param clock nanoseconds with an arbitrary origin
+   */
   JdbcRows(LookupTable table, Connections connections, Retries retries, LongSupplier clock) {
     this.connections = connections;
     this.query = query(table);

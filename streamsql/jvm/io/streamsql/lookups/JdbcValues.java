@@ -53,7 +53,9 @@ final class JdbcValues {
     statement.setObject(number + 1, given);
   }
 
-  /** @throws RecordException if a value does not fit the declared type */
+  /**
+   * @throws RecordException if a value does not fit the declared type
+   */
   InternalRow row(ResultSet found) throws RecordException {
     Object[] values = new Object[columns.length];
     for (int i = 0; i < values.length; i++) {

@@ -32,7 +32,9 @@ final class Retries {
     T run() throws Exception;
   }
 
-  /** @throws LookupException with the message of the last failure after {@code what} */
+  /**
+   * @throws LookupException with the message of the last failure after {@code what}
+   */
   <T> T call(String what, Attempt<T> attempt) {
     long start = System.nanoTime();
     long pause = FIRST_PAUSE;

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Adds the counters of executors up in the driver's {@link QueryMetrics}: {@code spark.plugins} of a
- * cluster, whose tasks run in other JVMs than the driver's.
+ * Adds the counters of executors up in the driver's {@link QueryMetrics}: {@code spark.plugins} of
+ * a cluster, whose tasks run in other JVMs than the driver's.
  *
  * <p>Each executor reports the increments of the last second, and once more when it ends. Nothing
  * is reported twice: the last second of a killed executor is missing.

@@ -24,7 +24,9 @@ final class RowChunk {
   private int size;
   private int live;
 
-  /** @param fields the number of a row's columns */
+  /**
+   * @param fields the number of a row's columns
+   */
   RowChunk(int fields) {
     this.fields = fields;
   }

@@ -64,7 +64,9 @@ final class TableStore implements AutoCloseable {
   private volatile boolean stuck;
   private volatile boolean closing;
 
-  /** @param retentionMs how long a row is kept relative to the newest one; negative: for ever */
+  /**
+   * @param retentionMs how long a row is kept relative to the newest one; negative: for ever
+   */
   TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
     this.folder = folder;
     this.retentionMs = retentionMs;

@@ -11,7 +11,9 @@ public final class TablesQuery {
   private final CompiledPlan plan;
   private final List<TableRows> tables = new ArrayList<>();
 
-  /** @param plan has a source for each table that is added, in order */
+  /**
+   * @param plan has a source for each table that is added, in order
+   */
   public TablesQuery(CompiledPlan plan) {
     this.plan = plan;
   }

@@ -29,6 +29,8 @@ final class Exchange {
 
   /** How long a reader has had rows without a break, in ns; 0 for another run. */
   long workingFor(String runId) {
-    return run.equals(runId) ? Arrays.stream(queues).mapToLong(RowQueue::workingFor).max().orElse(0) : 0;
+    return run.equals(runId)
+        ? Arrays.stream(queues).mapToLong(RowQueue::workingFor).max().orElse(0)
+        : 0;
   }
 }

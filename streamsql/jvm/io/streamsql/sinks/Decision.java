@@ -34,7 +34,8 @@ record Decision(List<Move> moves) {
   static Decision of(byte[] text) throws IOException {
     JsonNode found = JSON.readTree(text);
     if (found.path("version").asInt() != VERSION) {
-      throw new IOException("files were staged by a later version of streamsql: start that version");
+      throw new IOException(
+          "files were staged by a later version of streamsql: start that version");
     }
     List<Move> moves = new ArrayList<>();
     for (JsonNode file : found.path("files")) {

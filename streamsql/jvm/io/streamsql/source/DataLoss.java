@@ -143,8 +143,8 @@ final class DataLoss {
     if (log == null) {
       throw new DataLossException(
           found
-              + ". To continue without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME the"
-              + " query, or create it again");
+              + ". To continue without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME"
+              + " the query, or create it again");
     }
     if (other && exactlyOnce) {
       throw new DataLossException(

@@ -80,7 +80,9 @@ public final class GroupStores implements Serializable {
         Option.empty());
   }
 
-  /** @throws RuntimeException if a group does not have this layout */
+  /**
+   * @throws RuntimeException if a group does not have this layout
+   */
   void check(UnsafeRowPair group, int partition) {
     StateStoreProvider.validateStateRowFormat(
         group.key(),

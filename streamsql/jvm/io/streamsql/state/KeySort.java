@@ -131,7 +131,9 @@ public final class KeySort extends DerivedNode {
     private final long key;
     private final Prefix begin = new Prefix();
 
-    /** @param key the row's word with the offset and the length of the key */
+    /**
+     * @param key the row's word with the offset and the length of the key
+     */
     Begin(long key) {
       this.key = key;
     }

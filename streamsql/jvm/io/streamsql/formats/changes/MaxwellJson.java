@@ -32,7 +32,8 @@ public final class MaxwellJson extends JsonChanges {
     if (op != null) {
       JsonNode seconds = record.path("ts");
       Long time = seconds.isIntegralNumber() ? seconds.longValue() * 1000 : null;
-      out.add(PrintedRows.change(image, op, row(record), record.path("old"), sourceOf(record), time));
+      out.add(
+          PrintedRows.change(image, op, row(record), record.path("old"), sourceOf(record), time));
     }
   }
 

@@ -293,8 +293,7 @@ public abstract class JsonReader implements Serializable {
       if (parser.currentToken() != JsonToken.START_OBJECT) {
         throw mismatch("MAP", parser);
       }
-      Map<Object, Object> entries =
-          new LinkedHashMap<>(); // of duplicate keys the last one wins
+      Map<Object, Object> entries = new LinkedHashMap<>(); // of duplicate keys the last one wins
       while (parser.nextToken() != JsonToken.END_OBJECT) {
         String key = parser.currentName();
         parser.nextToken();

@@ -12,7 +12,9 @@ public final class OverRow extends OrderedRow {
   /** For Spark. */
   public OverRow() {}
 
-  /** @param key whose rows are in order */
+  /**
+   * @param key whose rows are in order
+   */
   OverRow(byte[] key, long time, byte[] headers, byte[] row, byte[] made) {
     super(key, time);
     this.headers = headers;

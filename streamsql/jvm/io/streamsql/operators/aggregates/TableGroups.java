@@ -29,7 +29,9 @@ public final class TableGroups extends KeyedOperator<AggregatedRow> {
   private transient InternalRow buffer;
   private transient long time;
 
-  /** @param columns the number of a row's columns, the sign included */
+  /**
+   * @param columns the number of a row's columns, the sign included
+   */
   public TableGroups(AggregateBuffers buffers, int columns) {
     this.buffers = buffers;
     this.columns = columns;

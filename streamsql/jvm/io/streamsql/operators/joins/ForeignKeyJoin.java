@@ -28,7 +28,9 @@ public final class ForeignKeyJoin extends KeyedOperator<RoutedRow> {
   private transient LatestRow right;
   private transient MapState<byte[], byte[]> members;
 
-  /** @param outer whether a left row without a right one is a result (LEFT) */
+  /**
+   * @param outer whether a left row without a right one is a result (LEFT)
+   */
   public ForeignKeyJoin(boolean outer) {
     this.outer = outer;
   }

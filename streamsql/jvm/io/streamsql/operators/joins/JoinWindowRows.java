@@ -50,7 +50,9 @@ final class JoinWindowRows {
   private final boolean one;
   private final Map<Name, RowChunk> used = new HashMap<>();
 
-  /** @param window of the join: if it is unbounded, one bucket holds all rows */
+  /**
+   * @param window of the join: if it is unbounded, one bucket holds all rows
+   */
   JoinWindowRows(StatefulProcessorHandle handle, JoinWindow window) {
     this.state = handle.getMapState("rows", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     this.length = window.bucket();

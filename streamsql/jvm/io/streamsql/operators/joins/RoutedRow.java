@@ -10,7 +10,9 @@ public final class RoutedRow extends KeyedRow {
   /** For Spark. */
   public RoutedRow() {}
 
-  /** @param from the key of the sender: of several senders the earliest row comes first */
+  /**
+   * @param from the key of the sender: of several senders the earliest row comes first
+   */
   RoutedRow(byte[] from, byte[] key, long time, byte[] headers, byte[] row) {
     super(from, time, headers, row);
     this.key = key;

@@ -22,7 +22,9 @@ public final class StreamTableJoin extends KeyedOperator<JoinedRow> {
   private transient byte[] latest;
   private transient boolean known;
 
-  /** @param outer whether a stream row without a table row is a result too (LEFT) */
+  /**
+   * @param outer whether a stream row without a table row is a result too (LEFT)
+   */
   public StreamTableJoin(boolean outer) {
     this.outer = outer;
   }

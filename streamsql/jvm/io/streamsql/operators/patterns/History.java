@@ -10,7 +10,8 @@ import java.util.TreeSet;
  * the pattern with equal histories have the same future.
  */
 final class History {
-  private final TreeMap<Integer, Integer> firsts = new TreeMap<>(); // by variable: the number of rows
+  private final TreeMap<Integer, Integer> firsts =
+      new TreeMap<>(); // by variable: the number of rows
   private final TreeMap<Integer, Integer> lasts = new TreeMap<>();
   private final TreeSet<Integer> whole = new TreeSet<>();
 

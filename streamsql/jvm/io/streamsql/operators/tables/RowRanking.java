@@ -27,7 +27,9 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
   private final String directions;
   private transient InterpretedOrdering ordering;
 
-  /** @param directions of each column in the ordering a letter, `a` for ascending or `d` */
+  /**
+   * @param directions of each column in the ordering a letter, `a` for ascending or `d`
+   */
   RowRanking(StructType type, String directions) {
     this.type = type;
     this.directions = directions;

@@ -37,7 +37,9 @@ public final class StoredValues extends KeyedOperator<ChangedRow> {
   private transient boolean known;
   private transient boolean changed;
 
-  /** @param columns the number of a row's columns */
+  /**
+   * @param columns the number of a row's columns
+   */
   public StoredValues(int columns) {
     this.columns = columns;
   }

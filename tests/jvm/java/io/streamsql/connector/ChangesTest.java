@@ -126,9 +126,9 @@ class ChangesTest {
       String truncated = "{'op':'t','before':null,'after':null}";
       if (stops) {
         assertEquals(
-            "the table was truncated in the database; its rows stay, since the record does not list them, says"
-                + " the record at topic in, partition 1, offset 7. To continue with them, SET"
-                + " 'streamsql.on.truncate' = 'continue' and RESUME the query",
+            "the table was truncated in the database; its rows stay, since the record does not list"
+                + " them, says the record at topic in, partition 1, offset 7. To continue with"
+                + " them, SET 'streamsql.on.truncate' = 'continue' and RESUME the query",
             assertThrows(IllegalStateException.class, () -> rows(decoder, null, truncated))
                 .getMessage());
       } else {

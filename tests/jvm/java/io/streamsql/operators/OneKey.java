@@ -19,8 +19,8 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * An operator on one key, as Spark drives it, without a Spark session: batches of rows, and
- * a watermark that fires timers. Its state lives in a {@link MemoryState}.
+ * An operator on one key, as Spark drives it, without a Spark session: batches of rows, and a
+ * watermark that fires timers. Its state lives in a {@link MemoryState}.
  *
  * @param <R> what the operator makes
  */

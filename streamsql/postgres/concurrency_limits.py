@@ -12,7 +12,7 @@ from streamsql.users.work import WorkThreads
 T = TypeVar("T")
 
 
-class Gates:
+class ConcurrencyLimits:
     """One per listener; used on its event loop. Each client runs one statement at a time, and slots
     are granted in order of request, so a dashboard with twenty panels does not block others."""
 
@@ -22,19 +22,19 @@ class Gates:
         self._pushes = pushes
         self.work = work
 
-    async def admitted(self, *, goes_on: bool) -> Place:
+    async def admitted(self, *, goes_on: bool) -> Slot:
         """Slot of a starting statement: a push-query slot with `goes_on`, otherwise a scan slot,
         which is awaited, and a thread."""
         if goes_on:
             self.push()
-            return Place(self, self.pushed, parked=True)
+            return Slot(self, self.pushed, parked=True)
         await self._scans.acquire()
         try:
             await self.work.enter()
         except BaseException:
             self._scans.release()
             raise
-        return Place(self, self._scanned, parked=False)
+        return Slot(self, self._scanned, parked=False)
 
     def _scanned(self) -> None:
         self._scans.release()
@@ -45,14 +45,13 @@ class Gates:
         if not self._pushes:
             raise PgError(
                 TOO_MANY,
-                "the server runs as many push queries, or results that wait for their clients, "
-                "as it may",
+                "too many push queries, or results that wait for their clients",
                 hint="End one of them, or start the server with a larger --max-push-queries.",
             )
         self._pushes -= 1
 
     def pushed(self) -> None:
-        """A place is free again."""
+        """A slot is free again."""
         self._pushes += 1
 
     async def short(self, work: Callable[[], T]) -> T:
@@ -60,11 +59,13 @@ class Gates:
         return await self.work.run(work)
 
 
-class Place:
+class Slot:
     """Slot of a statement until its thread has ended."""
 
-    def __init__(self, gates: Gates, release: Callable[[], None], *, parked: bool) -> None:
-        self._gates = gates
+    def __init__(
+        self, limits: ConcurrencyLimits, release: Callable[[], None], *, parked: bool
+    ) -> None:
+        self._limits = limits
         self._release = release
         self._parked = parked
 
@@ -72,9 +73,9 @@ class Place:
         """Switches to a push-query slot, since the statement now waits for its client. PgError at
         the limit."""
         if not self._parked:
-            self._gates.push()
+            self._limits.push()
             self._release()
-            self._release, self._parked = self._gates.pushed, True
+            self._release, self._parked = self._limits.pushed, True
 
     def release(self) -> None:
         self._release()

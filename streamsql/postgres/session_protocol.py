@@ -60,7 +60,7 @@ class Portal:
     results: Results | None = None
 
 
-class Speaking:
+class SessionProtocol:
     """One client's exchange of messages. `handle` takes one after the other."""
 
     def __init__(self, client: Client, channel: Channel) -> None:
@@ -165,7 +165,7 @@ class Speaking:
         """The statements of a text; a long one is read in a thread, since others wait."""
         if len(text) <= SHORT:
             return statements(text)
-        return await self.client.gates.short(lambda: statements(text))
+        return await self.client.limits.short(lambda: statements(text))
 
     async def _simple(self, piece: Piece) -> None:
         async with self.client.at_work():

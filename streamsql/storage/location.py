@@ -17,12 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from streamsql.errors import ConfigError, ExternalError
-from streamsql.places.store import SCHEME, SCHEMES, Kept, StoreFiles, StorePath, is_url
+from streamsql.storage.store import SCHEME, SCHEMES, Kept, StoreFiles, StorePath, is_url
 
-Place = Path | StorePath
+Location = Path | StorePath
 
 
-def place_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> Place:
+def location_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> Location:
     """A local folder, or an object-store path accessed through `files`. ConfigError for an
     unsupported URL."""
     if not isinstance(given, str) or not is_url(given):
@@ -40,7 +40,7 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 """The errors that prove that a file or folder does not exist."""
 
 
-def entries(folder: Place) -> Sequence[Place]:
+def entries(folder: Location) -> Sequence[Location]:
     if isinstance(folder, StorePath):
         return folder.iterdir()
     try:
@@ -51,7 +51,7 @@ def entries(folder: Place) -> Sequence[Place]:
         raise _unknown("list", folder, error) from error
 
 
-def read(file: Place) -> bytes | None:
+def read(file: Location) -> bytes | None:
     try:
         return file.read_bytes()
     except _ABSENT:
@@ -60,7 +60,7 @@ def read(file: Place) -> bytes | None:
         raise _unknown("read", file, error) from error
 
 
-def exists(place: Place) -> bool:
+def exists(place: Location) -> bool:
     if isinstance(place, StorePath):
         return place.exists()
     try:
@@ -72,17 +72,17 @@ def exists(place: Place) -> bool:
     return True
 
 
-def _unknown(action: str, place: Place, error: OSError) -> ExternalError:
+def _unknown(action: str, place: Location, error: OSError) -> ExternalError:
     return ExternalError(f"cannot {action} {place}: {error.strerror or error}", retryable=True)
 
 
-def make(folder: Place) -> None:
+def make(folder: Location) -> None:
     """Creates the folder; a no-op in a store."""
     if isinstance(folder, Path):
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write(file: Place, content: str) -> None:
+def write(file: Location, content: str) -> None:
     """Writes a file atomically and syncs it; creates its folder."""
     if isinstance(file, StorePath):
         file.write_bytes(content.encode())
@@ -96,14 +96,14 @@ def write(file: Place, content: str) -> None:
     os.replace(new, file)
 
 
-def delete(file: Place) -> None:
+def delete(file: Location) -> None:
     if isinstance(file, StorePath):
         file.delete()
     else:
         file.unlink(missing_ok=True)
 
 
-def let_go(folder: Place, kept: Kept) -> None:
+def let_go(folder: Location, kept: Kept) -> None:
     """Deletes a folder that has been copied, in an order that a crash can resume."""
     if isinstance(folder, StorePath):
         folder.let_go(kept)
@@ -111,7 +111,7 @@ def let_go(folder: Place, kept: Kept) -> None:
         delete_folder(folder)
 
 
-def delete_folder(folder: Place) -> None:
+def delete_folder(folder: Location) -> None:
     """Deletes a folder recursively; tolerates concurrent deletion."""
     if isinstance(folder, StorePath):
         folder.delete()
@@ -121,7 +121,7 @@ def delete_folder(folder: Place) -> None:
             shutil.rmtree(folder)
 
 
-def copy_entry(entry: Place, to: Place) -> None:
+def copy_entry(entry: Location, to: Location) -> None:
     """Copies an immutable file or a folder to another place, on a disk by hard links where
     possible."""
     if isinstance(entry, StorePath):
@@ -140,7 +140,7 @@ def _linked(file: str, to: str) -> None:
         shutil.copy2(file, to)
 
 
-def set_aside(folder: Place, aside: Place, kept: Kept) -> bool:
+def set_aside(folder: Location, aside: Location, kept: Kept) -> bool:
     """Moves a folder aside; False if it did not exist. Atomic on a disk. In a store only the part
     to keep is preserved."""
     if isinstance(folder, StorePath):
@@ -153,7 +153,7 @@ def set_aside(folder: Place, aside: Place, kept: Kept) -> bool:
     return True
 
 
-def put_in_place(folder: Place, target: Place, kept: Kept) -> None:
+def put_in_place(folder: Location, target: Location, kept: Kept) -> None:
     """Moves a folder to a free name. Atomic on a disk; StorePath.put_in_place describes the crash
     states of a store."""
     if isinstance(folder, StorePath):

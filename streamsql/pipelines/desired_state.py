@@ -47,7 +47,7 @@ class Definition:
 
 
 @dataclass
-class Wanted:
+class DesiredState:
     """The definitions of the files."""
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -65,14 +65,14 @@ class Wanted:
         return name in self.catalog.things(kind) and thing not in self.taken
 
 
-def read_wanted(
+def read_desired(
     texts: Sequence[NamedText],
     session: Session,
     schemas: SchemaLookup | None,
     running: Running,
     *,
     partial: bool = False,
-) -> Wanted:
+) -> DesiredState:
     """Plans all definitions of the files; ParseError for an invalid statement, ForbiddenError for
     one that the session's role cannot read. Statements that ran unchanged are not planned again.
     With `partial`, objects that the files read but do not define are taken from the running
@@ -89,7 +89,7 @@ def read_wanted(
         planner.take_what_runs()
     for number in range(len(lines)):
         planner.plan(number)
-    return planner.wanted
+    return planner.desired
 
 
 class _Planner:
@@ -100,8 +100,8 @@ class _Planner:
         schemas: SchemaLookup | None,
         running: Running,
     ) -> None:
-        self.wanted = Wanted()
-        declare(self.wanted.catalog)
+        self.desired = DesiredState()
+        declare(self.desired.catalog)
         self._lines = lines
         self._properties = properties
         self._schemas = schemas
@@ -128,8 +128,8 @@ class _Planner:
                 catalog.queries.pop(made.created_by_query or "", None)
             if kind == "sink" and (sink := self._running.catalog.sinks.get(name)) is not None:
                 catalog.queries.pop(sink.query_id, None)
-        self.wanted.catalog = catalog
-        self.wanted.taken = frozenset(
+        self.desired.catalog = catalog
+        self.desired.taken = frozenset(
             (kind, name) for kind in Catalog.kinds() for name in catalog.things(kind)
         )
 
@@ -151,7 +151,7 @@ class _Planner:
         try:
             self._plan(replace(line, statement=statement))
         except StreamSQLError as error:
-            self.wanted.errors.append(line.located(error))
+            self.desired.errors.append(line.located(error))
             self._broken.add(_name(statement))
 
     def _plan(self, line: Line) -> None:
@@ -163,7 +163,7 @@ class _Planner:
         given = {**self._properties, **line.settings}
         properties = {name: value for name, value in given.items() if value is not None}
         self._check_defined(line.statement)
-        catalog = self.wanted.catalog
+        catalog = self.desired.catalog
         planned = self._known(line.statement, properties)
         if planned is None:
             planned = plan(line.statement, catalog, properties, schemas=self._schemas)
@@ -172,12 +172,12 @@ class _Planner:
         definition = Definition(line, properties, planned, self._count)
         self._count += 1
         if isinstance(planned, QueryStatementPlan) and planned.query.query_id is not None:
-            self.wanted.queries[planned.query.query_id] = definition
+            self.desired.queries[planned.query.query_id] = definition
         for kind, name in planned.makes:
             if kind != "query":
-                self.wanted.definitions.setdefault((kind, name), []).append(definition)
+                self.desired.definitions.setdefault((kind, name), []).append(definition)
             elif isinstance(line.statement, nodes.InsertInto):
-                self.wanted.definitions[("query", name)] = [definition]
+                self.desired.definitions[("query", name)] = [definition]
 
     def _with_its_topic(self, planned: Planned, statement: Statement) -> Planned:
         """A query's result with its current number of partitions: the sources may have more by
@@ -193,7 +193,7 @@ class _Planner:
         """Raises UnsupportedError for ALTER, COMMENT and DROP of an object of the running
         pipeline."""
         name = _name(statement)
-        taken = any((kind, name) in self.wanted.taken for kind in ("source", "view", "type"))
+        taken = any((kind, name) in self.desired.taken for kind in ("source", "view", "type"))
         if statement.creates is None and taken:
             raise UnsupportedError(
                 f"{name} is not defined in these partial files",
@@ -205,11 +205,11 @@ class _Planner:
         """The effects of the same statement, if it ran over the same sources."""
         if not isinstance(statement, nodes.CreateSource | nodes.CreateAsSelect):
             return None
-        running, wanted = self._running.catalog, self.wanted.catalog
+        running, desired = self._running.catalog, self.desired.catalog
         done = self._running.done.get(canonical(statement))
         if done is None or done.properties != properties or running.views or running.types:
             return None
-        if running.functions or wanted.views or wanted.types or wanted.functions:
+        if running.functions or desired.views or desired.types or desired.functions:
             return None  # their definitions may have changed
         reads: tuple[str, ...] = ()
         match done.planned:
@@ -220,7 +220,7 @@ class _Planner:
             case _:
                 return None
         there = running.sources
-        same = all(wanted.sources.get(name) is there.get(name) for name in reads)
+        same = all(desired.sources.get(name) is there.get(name) for name in reads)
         return done.planned if same and there.get(made.name) is made else None
 
 

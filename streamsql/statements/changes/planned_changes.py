@@ -17,7 +17,7 @@ from streamsql.schema import Topic
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlannedChange:
     """A planned step with its lookups."""
 
     step: Step
@@ -32,12 +32,12 @@ class Draft:
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
     @property
-    def told(self) -> dict[str, tuple[int, int] | None]:
+    def topic_facts(self) -> dict[str, tuple[int, int] | None]:
         """Topic lookups for planning it again."""
         match self.planned:
             case QueryStatementPlan(sink=Source() as sink):
-                return grown_facts(sink, self.topics.told)
-        return dict(self.topics.told)
+                return grown_facts(sink, self.topics.facts)
+        return dict(self.topics.facts)
 
     @property
     def warnings(self) -> list[Warning]:
@@ -68,25 +68,25 @@ def facts_of(topic: Topic) -> tuple[int, int]:
     return topic.partitions or 1, topic.replicas or -1
 
 
-def make(draft: Draft, context: Context) -> None:
+def make(change: PlannedChange, context: Context) -> None:
     """Creates its topic and schemas. If the set is not logged they remain, as for a single
     statement."""
     kafka = context.state.services.kafka
-    match draft.planned:
+    match change.planned:
         case SourcePlan(source=source):
-            register_declared(draft.schemas.registry, source)
+            register_declared(change.schemas.registry, source)
         case QueryStatementPlan(sink=Source() as source):
-            register_written(draft.schemas.registry, source)
+            register_written(change.schemas.registry, source)
         case _:
             return
-    if made_topic(draft.planned) is not None:
+    if made_topic(change.planned) is not None:
         create_topic(kafka.get(), source)
 
 
-def grow(draft: Draft, context: Context) -> Source | None:
+def grow(change: PlannedChange, context: Context) -> Source | None:
     """Adds the partitions that it declares."""
-    match draft.planned:
+    match change.planned:
         case QueryStatementPlan(sink=Source() as sink):
             client = context.state.services.kafka.get()
-            return sink if grow_topic(client, sink, draft.topics.told) else None
+            return sink if grow_topic(client, sink, change.topics.facts) else None
     return None
