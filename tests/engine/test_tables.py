@@ -177,25 +177,32 @@ def test_the_answer_is_that_of_sparks_batch_engine(tables: Tables) -> None:
         tables.check(query)
 
 
-def test_rows_in_memory_follow_the_store(tables: Tables) -> None:
+@pytest.mark.variants
+@pytest.mark.parametrize("writes", [4, 10])
+def test_rows_in_memory_follow_the_store(tables: Tables, writes: int) -> None:
     query = "SELECT *, ROWTIME FROM {t};"
     tables.check(query)
-    for seed in range(2, 12):
+    for seed in range(2, 2 + writes):
         tables.write(seed, 7 * seed)
         tables.check(query)
 
 
-def test_orders(tables: Tables) -> None:
+@pytest.mark.variants
+@pytest.mark.parametrize("limited", [2, len(ORDERS)])
+def test_orders(tables: Tables, limited: int) -> None:
     for order in ORDERS:
         tables.check(f"SELECT id, i FROM {{t}} ORDER BY {order}, id;", ordered=True)
+    for order in ORDERS[:limited]:
         tables.check(f"SELECT id FROM {{t}} ORDER BY {order}, id LIMIT 7;", ordered=True)
 
 
-def test_groups(tables: Tables) -> None:
+@pytest.mark.variants
+@pytest.mark.parametrize("combinations", [6, len(AGGREGATES)])
+def test_groups(tables: Tables, combinations: int) -> None:
     """Combinations of what is grouped by, computed and wanted, each part in one at least."""
 
     @settings(
-        max_examples=len(AGGREGATES),
+        max_examples=combinations,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

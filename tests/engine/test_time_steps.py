@@ -55,7 +55,11 @@ def history(live: Live, client: KafkaClient, column: str) -> None:
 
 @pytest.mark.parametrize(
     ("column", "mode"),
-    [("", "realtime"), (", TIMESTAMP='ts'", "realtime"), (", TIMESTAMP='ts'", "microbatch")],
+    [
+        ("", "realtime"),
+        (", TIMESTAMP='ts'", "microbatch"),
+        pytest.param(", TIMESTAMP='ts'", "realtime", marks=pytest.mark.slow),
+    ],
 )
 def test_streams_meet_whose_history_takes_many_batches(
     live: Live, client: KafkaClient, column: str, mode: str
@@ -71,7 +75,8 @@ def test_streams_meet_whose_history_takes_many_batches(
     assert written() == len(WANTED)
 
 
-@pytest.mark.parametrize("column", ["", ", TIMESTAMP='ts'"])
+@pytest.mark.variants
+@pytest.mark.parametrize("column", [", TIMESTAMP='ts'", ""])
 def test_a_push_query_has_them_meet_too(live: Live, client: KafkaClient, column: str) -> None:
     history(live, client, column)
     live.run("SET 'auto.offset.reset' = 'earliest';")

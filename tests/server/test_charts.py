@@ -11,12 +11,16 @@ rows.
 - timestamp: there are no moments without a zone
 - case-of-names: what PostgreSQL refuses, since it folds names to lower case
 - column-order: `SELECT *` of a subquery with OVER has the columns of its PARTITION BY first
+
+`repeats` marks a chart whose constructs all occur in other charts, any two of them in one: it is
+slow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import psycopg
 import pytest
@@ -53,7 +57,13 @@ def _is(connection: psycopg.Connection, query: bytes, rows: int) -> bool:
     return connection.execute(query).fetchone() == (rows,)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in taken()])
+def charts() -> Iterator[Any]:
+    for case in taken():
+        marks = pytest.mark.slow if "repeats" in case.args else ()
+        yield pytest.param(case, id=case.id, marks=marks)
+
+
+@pytest.mark.parametrize("case", list(charts()))
 def test_chart(case: Case, ours: Answers, rewrite: bool) -> None:
     known = recorded(case)
     found = ours.ask(case.input)
