@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import CatalogError, ConfigError, PlanError
+from streamsql.errors import CatalogError, ConfigError, PlanError, UnsupportedError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.ddl.constraints import declared_constraints
@@ -96,6 +96,11 @@ def plan_create_as(
 
 
 def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
+    if statement.columns or statement.returning:
+        raise UnsupportedError(
+            "A list of columns and RETURNING are for INSERT into a plain table.",
+            span=statement.span,
+        )
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
     properties = read_properties(statement.properties, Place.INSERT)
