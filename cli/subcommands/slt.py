@@ -37,7 +37,9 @@ def slt_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
     return files, others
 
 
-def run_files(files: Sequence[Path], servers: str | None, kafka: dict[str, str]) -> Iterator[Result]:
+def run_files(
+    files: Sequence[Path], servers: str | None, kafka: dict[str, str]
+) -> Iterator[Result]:
     """The result of each file."""
     with _engine(servers, kafka) as engine:
         for path in files:

@@ -25,6 +25,7 @@ from streamsql.nodes import (
     SelectItem,
     SelectQuery,
     SourceRef,
+    Subquery,
     Truncate,
     Update,
 )
@@ -32,6 +33,8 @@ from streamsql.parser import to_sql
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import Planned, PullPlan, Touches
+from streamsql.planner.scopes.spans import span_of
+from streamsql.properties import SEMANTICS
 from streamsql.schema import ROW_KEY, Column
 from streamsql.types import quote
 
@@ -82,7 +85,7 @@ def _(statement: Update, planning: Planning) -> RowsPlan:
     table = plain_table(statement.target, planning.catalog, statement.span, "UPDATE")
     assigned = dict(statement.assignments)
     for name, value in statement.assignments:
-        _known(name, table, value)
+        _known(name, table, span_of(value))
     columns = _written(table)
     items = [
         *(SelectExpression(_column(c.name), f"{OLD}{number}") for number, c in _numbered(table)),
@@ -130,19 +133,17 @@ def plan_inserted_rows(statement: InsertInto, planning: Planning) -> RowsPlan:
             "are now. A view is kept up to date: CREATE MATERIALIZED VIEW.",
             span=statement.span,
         )
-    names = statement.columns or table.order
-    columns = [_known(name, table, None, statement.span) for name in names]
-    planned = plan_statement(SelectQuery(query, text=to_sql(query), span=query.span), planning)
-    assert isinstance(planned, PullPlan)
-    if len(planned.schema) > len(columns) or (
-        statement.columns and len(planned.schema) != len(columns)
-    ):
+    columns = [_known(n, table, statement.span) for n in statement.columns or table.order]
+    count = len(_planned(query, planning).schema)
+    if count > len(columns) or (statement.columns and count != len(columns)):
         raise PlanError(
-            f"INSERT has {len(columns)} columns, and its query {len(planned.schema)}.",
-            span=statement.span,
+            f"INSERT has {len(columns)} columns, and its query {count}.", span=statement.span
         )
-    names = tuple(column.name for column in columns[: len(planned.schema)])
-    return RowsPlan(table, planned, names, returning=statement.returning)
+    names = tuple(column.name for column in columns[:count])
+    rows = Subquery(query, table.name, query.span, columns=names)
+    items = tuple(_item(column, _column(column.name)) for column in columns[:count])
+    pull = _planned(Query(items, rows, span=query.span), planning)
+    return RowsPlan(table, pull, names, returning=statement.returning)
 
 
 def _written(table: Source) -> tuple[Column, ...]:
@@ -166,7 +167,7 @@ def _item(column: Column, value: Expression | None = None) -> SelectExpression:
     return SelectExpression(cast, column.name)
 
 
-def _known(name: str, table: Source, value: Expression | None, span: Span | None = None) -> Column:
+def _known(name: str, table: Source, span: Span | None) -> Column:
     column = table.schema.find(name)
     if column is None or column.name == ROW_KEY:
         raise BindError(
@@ -184,7 +185,12 @@ def _pull(items: Iterable[SelectItem], statement: Update | Delete, planning: Pla
         where=statement.where,
         span=statement.span,
     )
-    select = SelectQuery(query, text=to_sql(query), span=statement.span)
-    planned = plan_statement(replace(select), planning)
+    return _planned(query, planning)
+
+
+def _planned(query: Query, planning: Planning) -> PullPlan:
+    """The plan of a query with the meaning of standard SQL."""
+    standard = replace(planning, session={**planning.session, SEMANTICS: "standard"})
+    planned = plan_statement(SelectQuery(query, text=to_sql(query), span=query.span), standard)
     assert isinstance(planned, PullPlan)
     return planned
