@@ -20,6 +20,7 @@ from streamsql.schema import (
     Schema,
     TimestampColumn,
     Topic,
+    is_hidden,
 )
 from streamsql.types import SQLType
 
@@ -74,6 +75,26 @@ class Source:
     """Constraints in order of evaluation: on write for the result of a query, otherwise on read."""
     lookup: Lookup | None = None
     """Set for lookup tables, whose topic has no name."""
+    order: tuple[str, ...] = ()
+    """Of a plain table, whose topic is its own: its columns in the order of its statement."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether CREATE TABLE without WITH made it: rows are changed by statements alone."""
+        return bool(self.order)
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns of `SELECT *` in standard SQL."""
+        if self.order:
+            return tuple(c for name in self.order if (c := self.schema.find(name)) is not None)
+        return tuple(c for c in self.schema if not is_hidden(c.name))
+
+    @property
+    def is_materialized_view(self) -> bool:
+        return self.statement.startswith(
+            ("CREATE MATERIALIZED VIEW ", "CREATE OR REPLACE MATERIALIZED VIEW ")
+        )
 
     def same_but_for_comment(self, other: Source) -> bool:
         return replace(self, comment=other.comment) == other

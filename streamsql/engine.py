@@ -217,6 +217,15 @@ class Engine:
         session = session or self._state.session
         return Inserts(target, Context(self._state, session, lambda path: ()))
 
+    def commit(self, session: Session) -> None:
+        """Ends the session's transaction and writes its records. ExternalError: none was
+        written."""
+        from streamsql.runtime.state import Context
+        from streamsql.statements.tables.writing import commit
+
+        self._check_usable()
+        commit(Context(self._state, session, lambda path: ()))
+
     def _check_usable(self) -> None:
         if not self._open:
             raise ConfigError("the engine is not running")

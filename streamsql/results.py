@@ -25,6 +25,8 @@ class Message:
     query_id: str | None = None
     token: str | None = None
     """Consistency token of the written records."""
+    count: int | None = None
+    """How many rows of a table the statement inserted, changed or deleted."""
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,15 @@ WINDOW_BOUNDS = (WINDOWSTART, WINDOWEND)
 RESERVED_COLUMNS = frozenset(c.name for c in PSEUDO_COLUMNS + WINDOW_BOUNDS)
 
 
+ROW_KEY = "$row"
+"""The hidden key of rows without one."""
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a column has no name in SQL: `SELECT *` omits it."""
+    return name.startswith("$")
+
+
 class WindowType(Enum):
     """Tumbling, hopping, cumulating and session windows."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.roles import Role, current_role
@@ -19,6 +20,8 @@ class Session:
     """Session of a remote client: RUN SCRIPT reads no local files."""
     role: Role | None = field(default_factory=current_role)
     """Permissions of its statements; None is unrestricted."""
+    transaction: dict[str, list[Any]] | None = None
+    """Records by topic that wait for COMMIT; None: each statement is a transaction."""
 
     @property
     def substituted(self) -> Mapping[str, str] | None:

@@ -27,24 +27,35 @@ DIFFERENCES_SHOWN = 12
 
 def command(args: argparse.Namespace) -> int:
     """`test`: 0 only if no test failed or broke."""
+    from streamsql.cli.subcommands.slt import run_files, slt_files
     from streamsql.test_driver.fixture import open_fixture
     from streamsql.testing.cases.load import load
     from streamsql.testing.comparison import Comparison
     from streamsql.testing.suite import run_cases
 
-    cases = load(map(Path, args.paths), args.keep or "")
-    if not cases:
+    files, others = slt_files(args.paths)
+    files = [path for path in files if (args.keep or "") in str(path)]
+    cases = load(map(Path, others), args.keep or "")
+    if not cases and not files:
         raise ConfigError("no matching tests", hint="Leave -k out, or name other files.")
     results: list[Result] = []
     start = time.monotonic()
     with ExitStack() as stack:
         report = stack.enter_context(Report(Path(args.report))) if args.report else None
-        shown = stack.enter_context(_progress(len(cases)))
-        printer = _Printer(shown, args.verbose)
-        bed = stack.enter_context(open_fixture(*kafka_of(args)))
-        printer.describe("tests")
+        total = len(cases) + len(files)
+        printer = _Printer(stack.enter_context(_progress(total)), args.verbose)
+        kafka = kafka_of(args)
+
+        def run() -> Iterator[Result]:
+            if cases:
+                with open_fixture(*kafka) as bed:
+                    printer.describe("tests")
+                    yield from run_cases(cases, bed, Comparison(args.compare), args.jobs)
+            if files:
+                yield from run_files(files, *kafka)
+
         try:
-            for result in run_cases(cases, bed, Comparison(args.compare), args.jobs):
+            for result in run():
                 results.append(result)
                 if report is not None:
                     report.add(result)
@@ -52,9 +63,9 @@ def command(args: argparse.Namespace) -> int:
         finally:
             if args.junit:
                 write_junit(Path(args.junit), results)
-            printer.summary(results, len(cases), time.monotonic() - start)
+            printer.summary(results, total, time.monotonic() - start)
     bad = sum(result.status.value in ("failed", "error") for result in results)
-    return 1 if bad or len(results) < len(cases) else 0
+    return 1 if bad or len(results) < total else 0
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
 )
 
 from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.kafka.atomic import AtomicWriter
 from streamsql.kafka.groups import Readers, readers
 from streamsql.kafka.records import (
     NewRecord,
@@ -98,6 +99,7 @@ class KafkaClient:
         self._lock = threading.Lock()
         self._cluster_id: str | None = None
         self._writers: dict[str, Writer] = {}
+        self._atomic: AtomicWriter | None = None
         self._writers_lock = threading.Lock()
         try:
             admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
@@ -340,6 +342,16 @@ class KafkaClient:
         partition. Many records of `produce` do not hold these up."""
         return self._writer("insert").write(topic, records).offsets
 
+    def write_together(
+        self, records: Mapping[str, Sequence[NewRecord]]
+    ) -> dict[str, dict[int, int]]:
+        """Write records of several topics in one transaction; the offset after the last of each
+        partition, by topic."""
+        with self._writers_lock:
+            if self._atomic is None:
+                self._atomic = AtomicWriter(self.bootstrap, self._settings, self.timeout)
+        return self._atomic.write(records)
+
     def _writer(self, purpose: str) -> Writer:
         with self._writers_lock:
             if purpose not in self._writers:
@@ -370,6 +382,7 @@ class KafkaClient:
             for writer in self._writers.values():
                 writer.close()
             self._writers.clear()
+            self._atomic = None
 
     def _failure(self, action: str, error: KafkaException) -> ExternalError:
         return failure(self.bootstrap, action, error)

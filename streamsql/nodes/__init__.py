@@ -18,7 +18,8 @@ planner types:
 | `(SELECT ..)`, `ARRAY(SELECT ..)` | `Subquery(this=Query)`, `Array(query=Query)` |
 | `< ANY (SELECT ..)`, `< ALL (array)` | `LT(this, Any(this=Query))`, `LT(this, All(this=array))` |
 | `(a, b)`, `ROW(a, b)` | `Tuple(expressions)` |
-| `^ & | # << >>`, unary `~` | `Pow`, `BitwiseAnd Or Xor LeftShift RightShift`, `BitwiseNot` |
+| `^ & | #` | `Pow BitwiseAnd BitwiseOr BitwiseXor` |
+| `<< >>`, unary `~` | `BitwiseLeftShift BitwiseRightShift`, `BitwiseNot` |
 | `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order, spec, grace)` |
 | `ROWS BETWEEN a AND b` | `WindowSpec(kind, start, start_side, end, end_side)` |
 | `ROWS .. EXCLUDE TIES` | `WindowSpec(.., exclude="TIES")` |
@@ -48,6 +49,7 @@ BETWEEN SYMMETRIC, POSITION(a IN b), TRIM(BOTH a FROM b) and OVERLAY(..) are wha
 """
 
 from streamsql.nodes.base import *
+from streamsql.nodes.changing import *
 from streamsql.nodes.definition import *
 from streamsql.nodes.match import *
 from streamsql.nodes.query import *

@@ -11,6 +11,7 @@ from streamsql.nodes.query import (
     Expression,
     Properties,
     Query,
+    SelectItem,
 )
 from streamsql.schema import Kind, OnViolation
 from streamsql.types import SQLType
@@ -87,7 +88,8 @@ class CreateAsSelect(Statement):
 
 @dataclass(frozen=True)
 class InsertInto(Statement):
-    """INSERT INTO name [WITH (QUERY_ID='x')] query."""
+    """INSERT INTO name [(columns)] [WITH (QUERY_ID='x')] query [RETURNING ..]: a running query, or,
+    into a plain table, the rows of a pull query."""
 
     effect = Effect.DEFINES
     creates = "query"
@@ -95,11 +97,14 @@ class InsertInto(Statement):
     target: str
     query: Query
     properties: Properties = ()
+    columns: tuple[str, ...] = ()
+    returning: tuple[SelectItem, ...] = ()
 
 
 @dataclass(frozen=True)
 class InsertValues(Statement):
-    """INSERT INTO name [(columns)] VALUES (expressions), ..; `more` are the rows but the first."""
+    """INSERT INTO name [(columns)] VALUES (expressions), .. [RETURNING ..]; `more` are the rows but
+    the first."""
 
     effect = Effect.WRITES
 
@@ -107,6 +112,7 @@ class InsertValues(Statement):
     values: tuple[Expression, ...]
     columns: tuple[str, ...] = ()
     more: tuple[tuple[Expression, ...], ...] = ()
+    returning: tuple[SelectItem, ...] = ()
 
     @property
     def rows(self) -> tuple[tuple[Expression, ...], ...]:
@@ -225,6 +231,34 @@ class DropView(Statement):
 
     effect = Effect.DEFINES
     ends = "view"
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class CreateMaterializedView(Statement):
+    """CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] [WITH (..)] AS query,
+    with the meaning of standard SQL."""
+
+    effect = Effect.DEFINES
+    creates = "source"
+
+    name: str
+    query: Query
+    columns: tuple[str, ...] = ()
+    properties: Properties = ()
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropMaterializedView(Statement):
+    """DROP MATERIALIZED VIEW [IF EXISTS] name [CASCADE]."""
+
+    effect = Effect.DEFINES
+    ends = "source"
 
     name: str
     if_exists: bool = False

@@ -16,6 +16,7 @@ from lark.exceptions import UnexpectedToken
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, Expression, Statement, UndefineVariable
 from streamsql.parser.build.alterations import AlterationBuilder
+from streamsql.parser.build.changing import ChangeBuilder
 from streamsql.parser.build.constraints import ConstraintBuilder
 from streamsql.parser.build.context import resolve_words
 from streamsql.parser.build.definitions import ViewBuilder
@@ -39,6 +40,7 @@ BUILDERS = Builders(
     AlterationBuilder(),
     ConstraintBuilder(),
     ViewBuilder(),
+    ChangeBuilder(),
     CommandBuilder(),
     RepairBuilder(),
     SinkBuilder(),

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import UnsupportedError
 from streamsql.planner.operators import Scan, Sink, View
-from streamsql.planner.operators.view import ROW_KEY
 from streamsql.planner.relational import algebra
 from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
 from streamsql.planner.relational.nullability import never_null
-from streamsql.schema import Column, Kind, Namespace, Schema, Topic
+from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, quote
 
 

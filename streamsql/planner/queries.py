@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import CatalogError, ConfigError, PlanError
+from streamsql.errors import (
+    CatalogError,
+    ConfigError,
+    PlanError,
+    StreamSQLError,
+    UnsupportedError,
+)
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.ddl.constraints import declared_constraints
@@ -23,6 +30,8 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
+from streamsql.planner.pull.standard import is_standard, plan_standard_pull
+from streamsql.planner.relational.functions import UnknownFunctionError
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import Built, build_query
 from streamsql.planner.select.checks import CHECKS
@@ -96,6 +105,11 @@ def plan_create_as(
 
 
 def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
+    if statement.columns or statement.returning:
+        raise UnsupportedError(
+            "A list of columns and RETURNING are for INSERT into a plain table.",
+            span=statement.span,
+        )
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
     properties = read_properties(statement.properties, Place.INSERT)
@@ -113,6 +127,14 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
     query = statement.query
+    if is_standard(query, planning):
+        try:
+            return plan_standard_pull(statement, planning)
+        except (UnsupportedError, UnknownFunctionError) as error:
+            # What the standard has not, as MATCH_RECOGNIZE or UCASE, the dialect may.
+            with contextlib.suppress(StreamSQLError):
+                return plan_pull(statement, planning)
+            raise error from None
     if query.emit is None:
         return plan_pull(statement, planning)
     built = build_query(query, planning.catalog, None)

@@ -17,6 +17,7 @@ from streamsql.planner import ddl
 from streamsql.planner.changes.keyed import keyed
 from streamsql.planner.create_sink import plan_create_sink
 from streamsql.planner.ddl.drops import check_not_a_sink
+from streamsql.planner.ddl.row_changes import RowsPlan, plan_inserted_rows
 from streamsql.planner.ddl.sources import plan_create_source
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
@@ -107,7 +108,10 @@ def _(statement: nodes.CreateAsSelect, planning: Planning) -> QueryStatementPlan
 
 
 @plan_statement.register
-def _(statement: nodes.InsertInto, planning: Planning) -> QueryStatementPlan:
+def _(statement: nodes.InsertInto, planning: Planning) -> QueryStatementPlan | RowsPlan:
+    target = planning.catalog.sources.get(statement.target)
+    if target is not None and target.is_plain:
+        return plan_inserted_rows(statement, planning)
     return plan_insert_into(statement, planning)
 
 

@@ -22,10 +22,11 @@ from streamsql.postgres.errors import (
 from streamsql.postgres.forms import Column, Form, RowForm, columns_of, named
 from streamsql.postgres.prepared import Prepared, Preparer, system_samples
 from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
-from streamsql.postgres.settings import PostgresConfig, Settings
+from streamsql.postgres.settings import PostgresConfig, Settings, is_of_another_engine
 from streamsql.postgres.sql import commands
 from streamsql.postgres.sql.texts import Piece, Written
 from streamsql.postgres.values.types import TEXT
+from streamsql.properties import IMPLICIT_FLUSH, settable, validate
 from streamsql.results import Answer, Result
 from streamsql.roles import acting_as
 from streamsql.session import Session
@@ -169,6 +170,7 @@ class Client:
             if answer is not None:
                 return self._answered(answer, prepared, form)
         results = self._working(prepared, script, written, form)
+        waiting = sum(map(len, (self.session.transaction or {}).values()))
         slot = await self.limits.admitted(goes_on=statement.goes_on)
         _when_ended(results, slot.release)
         results.park = partial(_park, slot, results)
@@ -179,7 +181,8 @@ class Client:
             raise
         if results.columns is not None:
             results.columns = named(results.columns, prepared.piece.text)
-        self.changed |= statement.logged or statement.kind == "InsertValues"
+        waits = sum(map(len, (self.session.transaction or {}).values())) > waiting
+        self.changed |= statement.logged or (statement.kind == "InsertValues" and not waits)
         return results
 
     def _soon(self, written: Written) -> Awaitable[Answer] | None:
@@ -230,6 +233,23 @@ class Client:
         asker = Asker(self.user, self.settings, self.cursors.names, self.process, trial)
         return await self.limits.short(lambda: self.system.answer(text, asker))
 
+    # -- settings ----------------------------------------------------------------------------------
+
+    def set(self, name: str, value: str | None) -> str | None:
+        """SET of a setting, or of a property of the engine; a notice where it changes nothing."""
+        name = IMPLICIT_FLUSH if name == "rw_implicit_flush" else name
+        if name.startswith(("streamsql.", "ksql.")):
+            if value is None:
+                self.session.properties.pop(name, None)
+            else:
+                known, checked = validate(settable(name).name, value.lower())
+                self.session.properties[known] = checked
+            return None
+        if is_of_another_engine(name):
+            return f"{name} is a setting of another engine: it changes nothing here"
+        self.settings.set(name, value)
+        return None
+
     # -- transactions ------------------------------------------------------------------------------
 
     def check_may_run(self, prepared: Prepared) -> None:
@@ -245,10 +265,11 @@ class Client:
     def failed(self) -> None:
         if self.status == IN_TRANSACTION:
             self.status = FAILED
+            self.session.transaction = {}
 
-    def transaction(self, action: str) -> tuple[str, list[Remark]]:
-        """Begins or ends a transaction; returns the responses. Statements take effect immediately:
-        a rollback only warns."""
+    async def transaction(self, action: str) -> tuple[str, list[Remark]]:
+        """Begins or ends a transaction; returns the responses. Changes of plain tables are written
+        by COMMIT; other statements take effect immediately, and a rollback warns of them."""
         remarks = []
         tag = action
         if action == "BEGIN":
@@ -256,6 +277,7 @@ class Client:
                 remarks.append(Remark("there is already a transaction in progress", "WARNING"))
             else:
                 self.status, self.changed = IN_TRANSACTION, False
+                self.session.transaction = {}
         elif action in ("SAVEPOINT", "RELEASE", "ROLLBACK TO"):
             if self.status == IDLE:
                 raise PgError("25P01", f"{action} can only be used in transaction blocks")
@@ -264,12 +286,16 @@ class Client:
         else:
             if self.status == IDLE:
                 remarks.append(Remark("there is no transaction in progress", "WARNING"))
+            committed = action == "COMMIT" and self.status == IN_TRANSACTION
             if action == "COMMIT" and self.status == FAILED:
                 tag = "ROLLBACK"
             self.cursors.end_transaction()
             self.status = IDLE
+            if committed and self.session.transaction:
+                await self.limits.short(lambda: self.engine.commit(self.session))
+            self.session.transaction = None
         if tag == "ROLLBACK" and self.changed:
-            text = "statements are not rolled back: they take effect when they run"
+            text = "only changes of plain tables are rolled back: others took effect at once"
             remarks.append(Remark(text, "WARNING"))
             self.changed = False
         return tag, remarks

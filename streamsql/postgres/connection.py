@@ -35,6 +35,7 @@ from streamsql.postgres.wire.messages import (
     StartUp,
     Terminate,
 )
+from streamsql.properties import SEMANTICS
 from streamsql.roles import Role
 from streamsql.session import Session
 
@@ -220,7 +221,8 @@ class Connection:
 
 
 def _of_engine(engine: Engine) -> tuple[dict[str, str], dict[str, str]]:
-    return dict(engine.session.properties), dict(engine.session.variables)
+    properties = {SEMANTICS: "standard", **engine.session.properties}
+    return properties, dict(engine.session.variables)
 
 
 def _settings(given: dict[str, str]) -> Settings:

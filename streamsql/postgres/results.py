@@ -57,10 +57,15 @@ class Results:
         self.park: Callable[[], None] = _nothing
         """To be called where the client is slow, or takes a pause: others need not wait for it."""
         self._tag = tag
+        self._counted: int | None = None
+        """How many rows of a table were changed."""
         self._rows: deque[Any] = deque()
 
     @property
     def tag(self) -> str:
+        if self._counted is not None:
+            verb = "INSERT 0" if self._tag.startswith("INSERT") else self._tag
+            return f"{verb} {self._counted}" if self._tag != "TRUNCATE" else "TRUNCATE TABLE"
         return f"SELECT {self.sent}" if self._tag == "SELECT" else self._tag
 
     async def begin(self) -> None:
@@ -155,6 +160,8 @@ class Working(Results):
             match item:
                 case Remark():
                     self.remarks.append(item)
+                case _Count():
+                    self._counted = item.count
                 case _Columns():
                     self.columns, self.goes_on = item.columns, item.goes_on
                 case BaseException():
@@ -197,6 +204,8 @@ class Working(Results):
     def _send(self, result: Result) -> bool:
         """Whether anybody wants more."""
         match result:
+            case Message(count=int(count)):
+                return self._outbox.put(_Count(count))
             case Message() | Warning():
                 severity = "WARNING" if isinstance(result, Warning) else "NOTICE"
                 return not result.text or self._outbox.put(Remark(result.text, severity))
@@ -259,6 +268,11 @@ def _as_text(result: Text | Rows) -> str:
     names = " | ".join(field.name for field in result.fields)
     lines = [" | ".join("" if cell is None else str(cell) for cell in row) for row in result.rows]
     return "\n".join([result.title or names, *([names] if result.title else []), *lines])
+
+
+@dataclass(frozen=True)
+class _Count:
+    count: int
 
 
 @dataclass(frozen=True)

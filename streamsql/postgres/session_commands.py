@@ -33,12 +33,13 @@ async def run_command(
     """Do it; what CommandComplete says, and rows where there are any."""
     match command:
         case commands.Transaction(action):
-            tag, remarks = client.transaction(action)
+            tag, remarks = await client.transaction(action)
             for remark in remarks:
                 talk.remark(remark.text, remark.severity)
             return tag, ()
         case commands.SetTo(name, value):
-            client.settings.set(name, value)
+            if notice := client.set(name, value):
+                talk.remark(notice)
             talk.report()
             return "SET", ()
         case commands.ShowSetting(name):

@@ -126,6 +126,15 @@ _CHECKS: dict[str, tuple[str, Callable[[str], str]]] = {
 """Default and check of each, by names in lower case. Many are taken and change nothing: what they
 are about is not here."""
 NAMES = frozenset(_CHECKS)
+_ELSEWHERE = ("rw_", "streaming_", "batch_", "query_", "background_", "visibility_", "sink_")
+"""How settings of other engines over streams begin."""
+
+
+def is_of_another_engine(name: str) -> bool:
+    """Whether a setting is taken, with a notice, and changes nothing."""
+    return name not in _CHECKS and name.startswith(_ELSEWHERE)
+
+
 _REPORTED = {
     "application_name": "application_name",
     "client_encoding": "client_encoding",

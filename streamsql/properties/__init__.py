@@ -49,6 +49,8 @@ ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
 CONSISTENCY_TOKEN = "streamsql.consistency.token"
 CONSISTENCY_TIMEOUT = "streamsql.consistency.timeout.ms"
+SEMANTICS = "streamsql.sql.semantics"
+IMPLICIT_FLUSH = "streamsql.view.implicit.flush"
 PULL_ENABLED = "ksql.pull.queries.enable"
 PULL_TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 PULL_RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
@@ -166,6 +168,21 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "10000",
             "How long a pull query waits for the writes of its token, in milliseconds.",
             maximum=60_000,
+        ),
+        PropertyDefinition(
+            SEMANTICS,
+            _TEXT,
+            "ksqldb",
+            "The meaning of a SELECT without EMIT: ksqldb's, or that of standard SQL, which "
+            "sessions of the PostgreSQL port begin with.",
+            choices=("ksqldb", "standard"),
+        ),
+        PropertyDefinition(
+            IMPLICIT_FLUSH,
+            _BOOLEAN,
+            "false",
+            "Whether each statement that changes rows waits until every query has processed them, "
+            "as FLUSH does.",
         ),
         PropertyDefinition(
             PULL_ENABLED,

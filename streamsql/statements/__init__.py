@@ -31,6 +31,7 @@ from streamsql.statements import (
 )
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting import values as insert
+from streamsql.statements.tables import changes, flush
 
 _log = logging.getLogger("streamsql.statements")
 _log.addHandler(logging.NullHandler())
@@ -40,10 +41,12 @@ _UNTOLD = (nodes.Effect.READS, nodes.Effect.WRITES)
 
 FAMILIES = (
     assertions,
+    changes,
     connectors,
     control,
     definitions,
     describe,
+    flush,
     functions,
     insert,
     lineage,

@@ -27,6 +27,7 @@ from streamsql.statements.changes.apply import Files, apply_files
 from streamsql.statements.changes.rebuilding import Rebuilds
 from streamsql.statements.control import OLD_RUNS
 from streamsql.statements.dispatch import handle
+from streamsql.statements.tables.changes import change_rows
 
 
 @handle.register
@@ -36,6 +37,9 @@ def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Re
 
 @handle.register
 def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
+    target = context.state.catalog.sources.get(statement.target)
+    if target is not None and target.is_plain:
+        return change_rows(statement, context)
     return _start(statement, context)
 
 

@@ -49,6 +49,15 @@ def _sources(kind: Kind) -> Callable[[Context, bool], Iterable[Result]]:
     return rows
 
 
+def _materialized_views(context: Context, extended: bool) -> Iterable[Result]:
+    found = [s for s in context.state.catalog.of_kind(Kind.TABLE) if s.is_materialized_view]
+    rows = [
+        (s.name, s.topic.name, s.created_by_query, s.statement)
+        for s in sorted(found, key=lambda s: s.name)
+    ]
+    return [Rows(_fields("View Name", "Kafka Topic", "Query ID", "Statement"), rows)]
+
+
 def _source_row(source: Source) -> tuple[object, ...]:
     topic, lookup = source.topic, source.lookup
     if lookup is not None:
@@ -210,6 +219,7 @@ _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.FUNCTIONS: _functions,
     ShowWhat.TYPES: _types,
     ShowWhat.VIEWS: _views,
+    ShowWhat.MATERIALIZED_VIEWS: _materialized_views,
     ShowWhat.SINKS: _sinks,
     ShowWhat.PROPERTIES: _properties,
     ShowWhat.VARIABLES: _variables,

@@ -48,9 +48,9 @@ def test_equality_looks_at_meaning_only() -> None:
 
 def test_an_error_knows_the_script() -> None:
     with pytest.raises(ParseError) as caught:
-        parse("SHOW STREAMS;\nSELECT FROM x;")
-    assert caught.value.sql == "SHOW STREAMS;\nSELECT FROM x;"
-    assert caught.value.span == Span(21, 25, 2, 8)
+        parse("SHOW STREAMS;\nSELECT WHERE x;")
+    assert caught.value.sql == "SHOW STREAMS;\nSELECT WHERE x;"
+    assert caught.value.span == Span(21, 26, 2, 8)
 
 
 def test_parse_one_takes_one_statement() -> None:

@@ -17,10 +17,9 @@ from streamsql.kafka.records import NewRecord
 from streamsql.nodes import Emit
 from streamsql.planner.materialized import sink_of_view, view_of
 from streamsql.planner.operators import View
-from streamsql.planner.operators.view import ROW_KEY
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.relational.algebra import RelationalPlan
-from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic
+from streamsql.schema import ROW_KEY, Column, FormatSpec, Kind, Namespace, Schema, Topic
 from streamsql.test_driver.driven_query import DrivenQuery
 from streamsql.test_driver.fixture import Fixture
 from streamsql.types import SQLType, to_sql

@@ -26,8 +26,8 @@ from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.relational.places import same_places
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators import View
-from streamsql.planner.operators.view import ROW_KEY
 from streamsql.planner.relational.algebra import Field
+from streamsql.schema import ROW_KEY
 
 
 def lower(node: View, inputs: Inputs, scope: Scope) -> DataFrame:

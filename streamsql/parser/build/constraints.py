@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import ColumnDefinition, ConstraintDefinition, Expression
+from streamsql.nodes import ColumnDefinition, ColumnRole, ConstraintDefinition, Expression
 from streamsql.schema import OnViolation
 
 
@@ -15,6 +16,25 @@ class SourceColumns(NamedTuple):
 
     columns: tuple[ColumnDefinition, ...]
     constraints: tuple[ConstraintDefinition, ...]
+
+
+class PrimaryKey(NamedTuple):
+    """PRIMARY KEY (columns), another way to write PRIMARY KEY behind each."""
+
+    columns: tuple[str, ...]
+    span: Span
+
+
+def _keyed(columns: tuple[ColumnDefinition, ...], key: PrimaryKey) -> tuple[ColumnDefinition, ...]:
+    names = [column.name for column in columns]
+    if any(column.role is ColumnRole.PRIMARY_KEY for column in columns):
+        raise ParseError("the table has two primary keys", span=key.span)
+    if missing := [name for name in key.columns if name not in names]:
+        raise ParseError(f"the table has no column {missing[0]}", span=key.span)
+    return tuple(
+        replace(column, role=ColumnRole.PRIMARY_KEY) if column.name in key.columns else column
+        for column in columns
+    )
 
 
 def constraints_alone(given: SourceColumns | None) -> tuple[ConstraintDefinition, ...]:
@@ -34,12 +54,18 @@ class ConstraintBuilder:
     """CONSTRAINT .. EXPECT (..) ON VIOLATION .."""
 
     def source_columns(
-        self, span: Span, *given: ColumnDefinition | ConstraintDefinition
+        self, span: Span, *given: ColumnDefinition | ConstraintDefinition | PrimaryKey
     ) -> SourceColumns:
+        columns = tuple(one for one in given if isinstance(one, ColumnDefinition))
+        for key in given:
+            if isinstance(key, PrimaryKey):
+                columns = _keyed(columns, key)
         return SourceColumns(
-            tuple(one for one in given if isinstance(one, ColumnDefinition)),
-            tuple(one for one in given if isinstance(one, ConstraintDefinition)),
+            columns, tuple(one for one in given if isinstance(one, ConstraintDefinition))
         )
+
+    def primary_key(self, span: Span, names: tuple[str, ...]) -> PrimaryKey:
+        return PrimaryKey(names, span)
 
     def constraint(
         self, span: Span, name: str, condition: Expression, on_violation: OnViolation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import Parameter, Query
+from streamsql.nodes import Parameter, Property, Query
 from streamsql.types import SQLType
 
 
@@ -25,6 +25,28 @@ class ViewBuilder:
         if "DELETE TOPIC" in options:
             raise ParseError("a view has no topic to delete", span=span)
         return n.DropView(name, bool(if_exists), "CASCADE" in options, span=span)
+
+    def create_materialized_view(
+        self,
+        span: Span,
+        or_replace: bool | None,
+        if_not_exists: bool | None,
+        name: str,
+        columns: tuple[str, ...] | None,
+        properties: tuple[Property, ...] | None,
+        query: Query,
+    ) -> n.CreateMaterializedView:
+        flags = bool(or_replace), bool(if_not_exists)
+        return n.CreateMaterializedView(
+            name, query, columns or (), properties or (), *flags, span=span
+        )
+
+    def drop_materialized_view(
+        self, span: Span, if_exists: bool | None, name: str, *options: str
+    ) -> n.DropMaterializedView:
+        if "DELETE TOPIC" in options:
+            raise ParseError("the topic of a materialized view goes with it", span=span)
+        return n.DropMaterializedView(name, bool(if_exists), "CASCADE" in options, span=span)
 
     def delete_topic(self, span: Span) -> str:
         return "DELETE TOPIC"

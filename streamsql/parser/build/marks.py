@@ -19,6 +19,18 @@ _COMPARISONS = frozenset(
 _NAMES = NON_RESERVED | {"IDENTIFIER"}
 _ENDS_A_RELATION = _NAMES | {"RPAR"}
 _JOINS = frozenset({"JOIN", "INNER", "LEFT", "RIGHT", "FULL"})
+_LITERALS = frozenset(
+    {
+        "TEXT_LITERAL",
+        "INTEGER_LITERAL",
+        "DECIMAL_LITERAL",
+        "DOUBLE_LITERAL",
+        "NULL",
+        "TRUE",
+        "FALSE",
+    }
+    | {"END", "RSQB"}
+)
 _NOT_BEFORE_A_TYPE = frozenset({"SELECT", "COMMA"})
 
 
@@ -106,6 +118,13 @@ def _window(tokens: list[Token], i: int) -> str | None:
     return "NAMED_WINDOWS" if named and _type(tokens, i + 3) == "LPAR" else None
 
 
+def _returning(tokens: list[Token], i: int) -> str | None:
+    changes = tokens[0].type in ("INSERT", "UPDATE", "DELETE")
+    behind = _type(tokens, i - 1) in _ENDS_A_RELATION | _LITERALS
+    ends = _type(tokens, i + 1) in (None, "COMMA", "FROM", "RPAR", "EQUAL")
+    return "RETURNING" if changes and behind and not ends else None
+
+
 def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
     """Of a call: a word between its parentheses, outside of inner ones."""
 
@@ -137,6 +156,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "OVERLAY": _inside("PLACING", "PLACING"),
     "POSITION": _inside("IN", "POSITION_IN"),
     "RECURSIVE": _recursive,
+    "RETURNING": _returning,
     "SELECT": _nothing,
     "SYMMETRIC": _symmetric,
     "VALUES": _values,

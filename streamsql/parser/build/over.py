@@ -21,8 +21,7 @@ class OverBuilder:
     """Makes the windows of OVER of the grammar's rules."""
 
     def over(self, span: Span, call: Expression, window: exp.Window) -> Expression:
-        window.set("this", call)
-        return at(window, span)
+        return at(exp.Window(this=call, **window.args), span)
 
     def over_filtered(
         self, span: Span, call: Expression, condition: Expression, window: exp.Window

@@ -139,7 +139,12 @@ class QueryBuilder:
     def bounded_tail(self, span: Span, bounds: Bounds) -> Tail:
         return Tail(bounds=bounds)
 
-    def values(self, span: Span, *rows: tuple[Expression, ...]) -> Selected:
+    def value_rows(
+        self, span: Span, *rows: tuple[Expression, ...]
+    ) -> tuple[tuple[Expression, ...], ...]:
+        return rows
+
+    def values(self, span: Span, rows: tuple[tuple[Expression, ...], ...]) -> Selected:
         if len({len(row) for row in rows}) > 1 or not rows[0]:
             raise ParseError(
                 "the rows of VALUES have different numbers of values"

@@ -17,6 +17,7 @@ from streamsql.parser.build.items import as_written
 from streamsql.schema import Kind
 from streamsql.types import SQLType
 
+Items = tuple[n.SelectItem, ...]
 _SOURCE_NAME = re.compile(r"[a-zA-Z0-9_-]*")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
 
@@ -62,21 +63,30 @@ class DefinitionBuilder:
         return n.CreateAsSelect(kind, name, query, properties or (), *flags, constraints, span=span)
 
     def insert_query(
-        self, span: Span, target: str, properties: tuple[Property, ...] | None, query: Query
+        self,
+        span: Span,
+        target: str,
+        columns: tuple[str, ...] | None,
+        properties: tuple[Property, ...] | None,
+        query: Query,
+        returning: Items | None,
     ) -> n.InsertInto:
-        return n.InsertInto(target, query, properties or (), span=span)
+        return n.InsertInto(
+            target, query, properties or (), columns or (), returning or (), span=span
+        )
 
     def insert_values(
         self,
         span: Span,
         target: str,
         columns: tuple[str, ...] | None,
-        *rows: tuple[Expression, ...],
+        rows: tuple[tuple[Expression, ...], ...],
+        returning: Items | None,
     ) -> n.InsertValues:
         for row in rows:
             _check_count(span, columns, row)
         first, *more = rows
-        return n.InsertValues(target, first, columns or (), tuple(more), span=span)
+        return n.InsertValues(target, first, columns or (), tuple(more), returning or (), span=span)
 
     def value_row(self, span: Span, values: list[Expression] | None) -> tuple[Expression, ...]:
         return tuple(values or ())

@@ -245,16 +245,13 @@ def _field(node: exp.Dot) -> Printed:
 
 
 def _subscript(node: exp.Bracket) -> Printed:
-    index = node.expressions[0]
-    if isinstance(index, exp.Slice):
-        low, high = (node and expression_sql(node, VALUE) for node in _ends(index))
-        return PRIMARY, f"{expression_sql(node.this, PRIMARY)}[{low or ''}:{high or ''}]"
-    index = expression_sql(index, VALUE)
+    index = expression_sql(node.expressions[0], VALUE)
     return PRIMARY, f"{expression_sql(node.this, PRIMARY)}[{index}]"
 
 
-def _ends(part: exp.Slice) -> tuple[Expression | None, Expression | None]:
-    return part.args.get("this"), part.args.get("expression")
+def _slice(node: exp.Slice) -> Printed:
+    ends = (node.args.get("this"), node.args.get("expression"))
+    return PRIMARY, ":".join("" if end is None else expression_sql(end, VALUE) for end in ends)
 
 
 def _array(node: exp.Array) -> Printed:
@@ -326,6 +323,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Subquery: lambda n: (PRIMARY, f"({to_sql(n.this)})"),
     exp.Any: lambda n: (PRIMARY, f"ANY ({to_sql(n.this)})"),
     exp.All: lambda n: (PRIMARY, f"ALL ({to_sql(n.this)})"),
+    exp.Slice: _slice,
     exp.Tuple: _row,
     exp.WithinGroup: _within_group,
     exp.Window: _over,

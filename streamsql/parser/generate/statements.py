@@ -102,8 +102,52 @@ def _create_as_select(node: n.CreateAsSelect) -> str:
 
 @to_sql.register
 def _insert_into(node: n.InsertInto) -> str:
-    properties = _properties(node.properties)
-    return words("INSERT INTO", name(node.target), properties, to_sql(node.query))
+    return words(
+        "INSERT INTO",
+        name(node.target),
+        _names(node.columns),
+        _properties(node.properties),
+        to_sql(node.query),
+        _returning(node.returning),
+    )
+
+
+def _returning(items: tuple[n.SelectItem, ...]) -> str:
+    return f"RETURNING {', '.join(map(to_sql, items))}" if items else ""
+
+
+def _where(condition: n.Expression | None) -> str:
+    return "" if condition is None else f"WHERE {to_sql(condition)}"
+
+
+@to_sql.register
+def _update(node: n.Update) -> str:
+    assigned = ", ".join(f"{name(column)} = {to_sql(value)}" for column, value in node.assignments)
+    return words(
+        "UPDATE",
+        name(node.target),
+        node.alias and f"AS {name(node.alias)}",
+        f"SET {assigned}",
+        _where(node.where),
+        _returning(node.returning),
+    )
+
+
+@to_sql.register
+def _delete(node: n.Delete) -> str:
+    alias = node.alias and f"AS {name(node.alias)}"
+    rest = _where(node.where), _returning(node.returning)
+    return words("DELETE FROM", name(node.target), alias, *rest)
+
+
+@to_sql.register
+def _truncate(node: n.Truncate) -> str:
+    return f"TRUNCATE {name(node.target)}"
+
+
+@to_sql.register
+def _flush(node: n.Flush) -> str:
+    return "FLUSH"
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -117,7 +161,8 @@ def _values(values: tuple[n.Expression, ...]) -> str:
 @to_sql.register
 def _insert_values(node: n.InsertValues) -> str:
     rows = ", ".join(map(_values, node.rows))
-    return words("INSERT INTO", name(node.target), _names(node.columns), "VALUES", rows)
+    into = words("INSERT INTO", name(node.target), _names(node.columns))
+    return words(into, "VALUES", rows, _returning(node.returning))
 
 
 @to_sql.register
@@ -148,6 +193,28 @@ def _create_view(node: n.CreateView) -> str:
 def _drop_view(node: n.DropView) -> str:
     exists = node.if_exists and "IF EXISTS"
     return words("DROP VIEW", exists, name(node.name), node.cascade and "CASCADE")
+
+
+@to_sql.register
+def _create_materialized_view(node: n.CreateMaterializedView) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        "MATERIALIZED VIEW",
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        _names(node.columns),
+        _properties(node.properties),
+        "AS",
+        to_sql(node.query),
+    )
+
+
+@to_sql.register
+def _drop_materialized_view(node: n.DropMaterializedView) -> str:
+    exists = node.if_exists and "IF EXISTS"
+    cascade = node.cascade and "CASCADE"
+    return words("DROP MATERIALIZED VIEW", exists, name(node.name), cascade)
 
 
 @to_sql.register

@@ -52,8 +52,6 @@ _ELSEWHERE = {
     "CROSS": "CROSS JOIN is not supported: a join requires ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
     "SEMI": "SEMI JOIN is not supported.",
-    "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
-    "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
 }
 
 
@@ -99,8 +97,6 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
         trouble.type_at(-1),
     ):
         return "Subqueries are allowed in FROM, IN (SELECT ..) and EXISTS (SELECT ..)."
-    if trouble.found == "DELETE" and trouble.index == 0:
-        return "Rows are not deleted: a table's row ends when its key gets a NULL value."
     if (
         trouble.found == "NOT"
         and trouble.type_at(1) == "NULL"

@@ -65,7 +65,8 @@ def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo
     if statement.cascade:
         return _cascade(source, statement, catalog)
     _check_unused(source, statement, catalog)
-    return DropPlan(source, statement.delete_topic, _own_query(source, catalog))
+    own = _own_query(source, catalog)
+    return DropPlan(source, statement.delete_topic or source.is_plain, own)
 
 
 def _own_query(source: Source, catalog: Catalog) -> tuple[str, ...]:

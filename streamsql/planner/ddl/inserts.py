@@ -34,7 +34,7 @@ from streamsql.planner.types.mismatch import mismatch
 from streamsql.planner.types.scope import text_of
 from streamsql.planner.with_clause.changes import check_writable
 from streamsql.properties import INSERT_INTO_VALUES, get_bool
-from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema
+from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema, is_hidden
 from streamsql.types import DATE, TIME, TIMESTAMP, quote, to_sql, type_of
 
 _TIME_FORMATS = {
@@ -127,7 +127,10 @@ def _unknown_target(statement: InsertValues, catalog: Catalog) -> CatalogError:
 def _columns(statement: InsertValues, source: Source, besides: tuple[Column, ...]) -> list[Column]:
     """The columns that the values are for: those listed, or keys and then values."""
     if not statement.columns:
-        columns = [c for c in source.schema if c.namespace is not Namespace.HEADERS]
+        columns = [c for c in source.shown if c.namespace is not Namespace.HEADERS]
+        if source.is_plain:
+            # As in PostgreSQL, the last columns may be left out.
+            columns = columns[: len(statement.values)]
         if len(columns) != len(statement.values):
             names = ", ".join(quote(c.name) for c in columns)
             shown = ", ".join(map(text_of, statement.values))
@@ -249,7 +252,8 @@ def _check_primary_key(
 ) -> None:
     if source.kind is not Kind.TABLE:
         return
-    missing = [c.name for c in source.schema.key if c.name not in given]
+    keys = (c.name for c in source.schema.key if not is_hidden(c.name))
+    missing = [name for name in keys if name not in given]
     if missing:
         raise PlanError(
             f"Failed to insert values into '{source.name}'. "

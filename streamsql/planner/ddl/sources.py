@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMismatchError
+from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
-from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
+from streamsql.nodes import CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.changes.users import users_of_columns
+from streamsql.planner.ddl.columns import declared_schema
 from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.lookups import lookup_source
+from streamsql.planner.ddl.plain_tables import is_plain, plan_plain_table
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
 from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
-from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.planner.with_clause.changes import check_change_source, tells_changes
 from streamsql.planner.with_clause.format_choice import check_formats, formats_of_source
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 from streamsql.schema import (
-    RESERVED_COLUMNS,
-    Column,
     FormatSpec,
     Kind,
-    Namespace,
     Schema,
     TimestampColumn,
     Topic,
 )
-from streamsql.types import BIGINT, BYTES, STRING, TIMESTAMP, SQLType, array, quote, struct, to_sql
-
-HEADERS_TYPE = array(struct([("KEY", STRING), ("VALUE", BYTES)]))
-"""The type of a HEADERS column: all headers of the record in their order."""
+from streamsql.types import BIGINT, STRING, TIMESTAMP, quote, to_sql
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z0-9_-]*")
 
@@ -53,6 +48,8 @@ def plan_create_source(
     if existing is not None and statement.if_not_exists:
         return NothingToDo(already_exists(existing))
     check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
+    if is_plain(statement):
+        return plan_plain_table(statement, catalog, topics)
     if statement.outside:
         return SourcePlan(_lookup(statement, catalog), False, False)
     properties = read_properties(statement.properties, Place.CREATE)
@@ -121,109 +118,6 @@ def check_source_name(name: str) -> None:
             f"Illegal argument: {quote(name)} is not a valid name. Source names may only contain "
             "alphanumeric values, '_' or '-'."
         )
-
-
-# -- schema --------------------------------------------------------------------------------------
-
-
-def declared_schema(
-    kind: Kind,
-    columns: tuple[ColumnDefinition, ...],
-    types: Mapping[str, SQLType],
-    inferred: Sequence[Column] = (),
-) -> Schema:
-    """The columns of CREATE and those of registered schemas, keys first; PlanError for what a
-    source of this kind cannot have."""
-    if not columns and not inferred:
-        raise PlanError(
-            "No columns supplied.",
-            detail="The statement does not define any columns.",
-            hint="List the columns after the name: (ID INT KEY, NAME STRING).",
-        )
-    made = [*(_column(kind, definition, types) for definition in columns), *inferred]
-    _check_names([(d.name, d.span) for d in columns] + [(c.name, None) for c in inferred])
-    _check_header_columns(columns)
-    keys = [c for c in made if c.namespace is Namespace.KEY]
-    return Schema((*keys, *(c for c in made if c.namespace is not Namespace.KEY)))
-
-
-def _column(kind: Kind, definition: ColumnDefinition, types: Mapping[str, SQLType]) -> Column:
-    check_role(kind, definition)
-    sql_type = resolve_type(definition.type, types, definition.span)
-    match definition.role:
-        case ColumnRole.KEY | ColumnRole.PRIMARY_KEY:
-            return Column(definition.name, sql_type, Namespace.KEY)
-        case ColumnRole.HEADERS | ColumnRole.HEADER:
-            _check_header_type(definition, sql_type)
-            return Column(definition.name, sql_type, Namespace.HEADERS, definition.header)
-    return Column(definition.name, sql_type)
-
-
-def check_role(kind: Kind, definition: ColumnDefinition) -> None:
-    """PlanError for KEY in a table and PRIMARY KEY in a stream."""
-    wrong, right = (
-        (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)
-        if kind is Kind.TABLE
-        else (ColumnRole.PRIMARY_KEY, ColumnRole.KEY)
-    )
-    if definition.role is wrong:
-        raise PlanError(
-            f"Column {quote(definition.name)} is a '{wrong.value}' column: "
-            f"please use '{right.value}' for {kind.value.lower()}s.",
-            detail="Tables have PRIMARY KEYs, which are unique and NON NULL. "
-            "Streams have KEYs, which have no uniqueness or NON NULL constraints.",
-            span=definition.span,
-        )
-
-
-def _check_header_type(definition: ColumnDefinition, sql_type: SQLType) -> None:
-    if definition.role is ColumnRole.HEADERS:
-        wanted, shown = HEADERS_TYPE, "HEADERS"
-    else:
-        wanted, shown = BYTES, f"HEADER('{definition.header}')"
-    if sql_type != wanted:
-        raise TypeMismatchError(
-            f"Invalid type for {shown} column: expected {to_sql(wanted)}, got {to_sql(sql_type)}",
-            span=definition.span,
-        )
-
-
-def _check_names(names: Sequence[tuple[str, Span | None]]) -> None:
-    seen = set()
-    for name, span in names:
-        if name in RESERVED_COLUMNS:
-            raise PlanError(
-                f"{quote(name)} is a reserved column name. "
-                "You cannot use it as a name for a column.",
-                detail="Every stream and table has this system column already.",
-                span=span,
-            )
-        if name in seen:
-            raise PlanError(
-                f"Duplicate column names: {quote(name)}",
-                hint=None if span else "The registered schema has it: rename the listed column.",
-                span=span,
-            )
-        seen.add(name)
-
-
-def _check_header_columns(columns: tuple[ColumnDefinition, ...]) -> None:
-    every = [c for c in columns if c.role is ColumnRole.HEADERS]
-    single = [c for c in columns if c.role is ColumnRole.HEADER]
-    if len(every) > 1 or (every and single):
-        offender = every[1] if len(every) > 1 else single[0]
-        raise PlanError(
-            "Schema already contains a HEADERS column.",
-            hint="Declare either one HEADERS column, or HEADER('key') columns.",
-            span=offender.span,
-        )
-    names = [c.header for c in single]
-    for definition in single:
-        if names.count(definition.header) > 1:
-            raise PlanError(
-                f"Schema already contains a HEADER('{definition.header}') column.",
-                span=definition.span,
-            )
 
 
 # -- topic and time ------------------------------------------------------------------------------

@@ -16,10 +16,6 @@ from streamsql.planner.relational.algebra import Field, RelationalPlan
 from streamsql.planner.relational.text import lines
 from streamsql.schema import Kind, Schema
 
-ROW_KEY = "$row"
-"""The hidden key of a view whose rows have none in their columns: a digest of the row, or of the
-key, and the number of the row among its equals."""
-
 
 @dataclass(frozen=True)
 class View(Operator):

@@ -201,8 +201,12 @@ def typed_call(call: Expression, function: str) -> Expression:
     return typed(call, kind)
 
 
+class UnknownFunctionError(BindError):
+    """The standard has no such function; the dialect of streams and tables may."""
+
+
 def _unknown(call: Expression, function: str) -> BindError:
-    return BindError(
+    return UnknownFunctionError(
         f"function {function}({_signature(call)}) does not exist",
         hint=did_you_mean(function, names()),
         span=span_of(call),

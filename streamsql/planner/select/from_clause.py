@@ -35,7 +35,7 @@ from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
-from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
+from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind, is_hidden
 from streamsql.types import quote
 
 
@@ -67,8 +67,6 @@ class From:
         return self.origin.source.topic.window
 
 
-HIDDEN = frozenset({"$RANK", "$NUMBER", "$WINDOW"})
-"""Columns that QUALIFY, RANK, HOP and CUMULATE add, and that `*` excludes."""
 BuildSubquery = Callable[[Subquery | MatchRecognize], Derived]
 """Plans a query, or the matches of a pattern, in FROM."""
 
@@ -162,9 +160,11 @@ def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
 def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
     """The columns of `*`: keys, the window's bounds, the others."""
     schema = scan.source.schema
+    if scan.source.is_plain:
+        return list(scan.source.shown)
     rest = [c for c in schema if c not in schema.key]
     columns = [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
-    return [c for c in columns if c.name not in HIDDEN]
+    return [c for c in columns if not is_hidden(c.name)]
 
 
 def _from_joins(

@@ -17,9 +17,10 @@ from streamsql.planner import permissions
 from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.registry.serdes import Schemas
 from streamsql.runtime.state import Context
-from streamsql.schema import ROWTIME, Kind
+from streamsql.schema import ROWTIME, Kind, is_hidden
 from streamsql.statements.inserting.json_cells import cell, named
 from streamsql.statements.inserting.records import insert_records
+from streamsql.statements.tables.changes import records_of
 from streamsql.tokens import to_token
 from streamsql.types import BIGINT, quote
 from streamsql.values.records import can_encode, key_encoder, value_encoder
@@ -108,6 +109,8 @@ class RowInserts:
 
     def _records(self, planned: Sequence[_Planned]) -> list[NewRecord]:
         source = planned[0][0].source
+        if source.is_plain:
+            return records_of(source, [cells for _, cells in planned])
         now = int(time.time() * 1000)
         times = [cells.get(ROWTIME.name) for _, cells in planned]
         if can_encode(source.topic):
@@ -141,7 +144,7 @@ def _name(target: str) -> str:
 def _check_key(plan: InsertValuesPlan, cells: Mapping[str, Any]) -> None:
     if plan.source.kind is Kind.TABLE:
         for column in plan.source.schema.key:
-            if cells.get(column.name) is None:
+            if not is_hidden(column.name) and cells.get(column.name) is None:
                 raise PlanError(
                     f"Failed to insert values into '{plan.source.name}'. "
                     f"The primary key column {column.name} must not be null"

@@ -17,6 +17,7 @@ from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting.records import insert_records
+from streamsql.statements.tables.changes import insert_rows
 from streamsql.tokens import to_token
 from streamsql.values.records import can_encode, key_encoder, value_encoder
 
@@ -29,6 +30,8 @@ def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]
     """Returns when Kafka has acknowledged the records; the result is a token."""
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
+    if planned.source.is_plain:
+        return insert_rows(statement, planned, context)
     services = context.state.services
     schemas = Schemas(lambda: services.registry(context.session.properties))
     records = [

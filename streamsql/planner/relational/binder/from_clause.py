@@ -118,8 +118,11 @@ class FromBinder:
         return Project(table.relation, items), tuple(field for field, _ in items)
 
     def _scan(self, source: Source, alias: str, node: nodes.SourceRef) -> tuple[Relation, Scope]:
-        shown = [(c.name, self.ids.field(c.name, c.type)) for c in source.schema]
-        hidden = [(c.name, self.ids.field(c.name, c.type)) for c in source.pseudo_columns]
+        behind = [c for c in source.schema if c not in source.shown]
+        shown = [(c.name, self.ids.field(c.name, c.type)) for c in source.shown]
+        hidden = [
+            (c.name, self.ids.field(c.name, c.type)) for c in (*behind, *source.pseudo_columns)
+        ]
         table = source.kind is Kind.TABLE
         names = {column_.name for column_ in source.schema.key} | (
             {"WINDOWSTART", "WINDOWEND"} if source.is_windowed else set()

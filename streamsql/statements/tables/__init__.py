@@ -1,0 +1,1 @@
+"""Plain tables: statements that change their rows."""

@@ -1,0 +1,134 @@
+"""UPDATE, DELETE, TRUNCATE and INSERT of plain tables: rows found by a pull query, and written in
+one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from streamsql.catalog import Source
+from streamsql.errors import PlanError
+from streamsql.kafka.records import NewRecord
+from streamsql.nodes import (
+    Delete,
+    InsertInto,
+    InsertValues,
+    Query,
+    SelectAll,
+    Truncate,
+    Update,
+    ValueRows,
+)
+from streamsql.planner.ddl.row_changes import RowsPlan
+from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.results import Result
+from streamsql.runtime.state import Context
+from streamsql.schema import ROW_KEY
+from streamsql.statements import pull
+from streamsql.statements.dispatch import handle
+from streamsql.statements.tables.returning import returned
+from streamsql.statements.tables.writing import write
+from streamsql.values.python import value_of
+from streamsql.values.records import key_encoder, value_encoder
+
+Cells = Mapping[str, Any]
+
+
+@handle.register
+def update(statement: Update, context: Context) -> Iterable[Result]:
+    return change_rows(statement, context)
+
+
+@handle.register
+def delete(statement: Delete, context: Context) -> Iterable[Result]:
+    return change_rows(statement, context)
+
+
+@handle.register
+def truncate(statement: Truncate, context: Context) -> Iterable[Result]:
+    return change_rows(statement, context)
+
+
+def change_rows(
+    statement: Update | Delete | Truncate | InsertInto, context: Context
+) -> Iterable[Result]:
+    """Returns when the transaction is committed, or its records wait for COMMIT."""
+    plan = context.plan(statement)
+    assert isinstance(plan, RowsPlan)
+    table = plan.source
+    rows = [row.values for row in pull.answer(plan.pull, context).rows]
+    old, changed = _cells(plan, rows)
+    records = [] if plan.deletes else records_of(table, changed)
+    records = [*tombstones(table, changed if plan.deletes else old), *records]
+    message = write(context, {table.topic.name: records}, len(rows))
+    if not plan.returning:
+        return [message]
+    return [returned(plan.returning, table, changed, context), message]
+
+
+def insert_rows(
+    statement: InsertValues, planned: InsertValuesPlan, context: Context
+) -> Iterable[Result]:
+    """INSERT .. VALUES: constants are computed here, other rows by a query."""
+    values = [[evaluate_constant(e) for e in row.expressions] for row in planned.rows]
+    if any(value is NOT_CONSTANT for row in values for value in row):
+        query = Query((SelectAll(),), ValueRows(statement.rows), span=statement.span)
+        insert = InsertInto(
+            statement.target,
+            query,
+            columns=statement.columns,
+            returning=statement.returning,
+            text=statement.text,
+            span=statement.span,
+        )
+        return change_rows(insert, context)
+    table = planned.source
+    rows = [dict(zip(planned.columns, row, strict=True)) for row in values]
+    message = write(context, {table.topic.name: records_of(table, rows)}, len(rows))
+    if not statement.returning:
+        return [message]
+    return [returned(statement.returning, table, rows, context), message]
+
+
+def _cells(
+    plan: RowsPlan, rows: Sequence[Sequence[Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Of an UPDATE that moves rows the keys that they had; and the rows to write or to delete."""
+    table = plan.source
+    keys = [column.name for column in table.schema.key]
+    before = len(keys) if len(plan.pull.schema) > len(plan.columns) else 0
+    types = {column.name: column.type for column in table.schema}
+    old, changed = [], []
+    for row in rows:
+        if plan.moves:
+            old.append(dict(zip(keys, row[:before], strict=True)))
+        cells = zip(plan.columns, row[before:], strict=True)
+        changed.append({name: value_of(value, types[name]) for name, value in cells})
+    return old, changed
+
+
+def records_of(table: Source, rows: Iterable[dict[str, Any]]) -> list[NewRecord]:
+    """A record for each row; a row of a table without a key gets one. PlanError where a part of the
+    key is null."""
+    of_key = key_encoder(table.topic, table.schema)
+    of_value = value_encoder(table.topic, table.schema)
+    names = [column.name for column in table.schema.key]
+    records = []
+    for cells in rows:
+        if names == [ROW_KEY]:
+            cells = {ROW_KEY: uuid.uuid4().hex, **cells}
+        for name in names:
+            if cells.get(name) is None:
+                raise PlanError(
+                    f"null value in column {name} of table {table.name}: it is a part of the "
+                    "primary key"
+                )
+        records.append(NewRecord(of_key(cells), of_value(cells)))
+    return records
+
+
+def tombstones(table: Source, rows: Iterable[Cells]) -> list[NewRecord]:
+    of_key = key_encoder(table.topic, table.schema)
+    return [NewRecord(of_key(cells), None) for cells in rows]

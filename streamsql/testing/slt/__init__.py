@@ -1,0 +1,1 @@
+"""sqllogictest: the form of tests that all databases share."""
