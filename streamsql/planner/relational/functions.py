@@ -94,9 +94,12 @@ def build(function: str, arguments: list[Expression]) -> Expression:
 
 
 def _string_agg(arguments: list[Expression]) -> Expression:
-    *values, last = arguments
-    order = last if isinstance(last, exp.Order) else None
-    values = values if order else arguments
+    """STRING_AGG(value, separator), with DISTINCT before both and ORDER BY behind them."""
+    order = arguments[-1] if isinstance(arguments[-1], exp.Order) else None
+    values = arguments[:-1] if order is not None else arguments
+    if isinstance(values[0], exp.Distinct):
+        first, *rest = values[0].expressions
+        values = [exp.Distinct(expressions=[first]), *rest]
     value, separator = values[0], values[1] if len(values) > 1 else None
     if order is not None:
         order = order.copy()
@@ -357,11 +360,8 @@ def _concat(call: Expression) -> SQLType:
 
 
 def _group_concat(call: Expression) -> SQLType:
-    value = inner(call)
     _replace_inner(call, lambda v: coerced(v.copy(), STRING))
     separator = call.args.get("separator")
-    if separator is None and isinstance(call.this, exp.Distinct) and len(value.expressions) > 1:
-        separator = value.expressions[1]
     if separator is not None:
         call.set("separator", coerced(separator.copy(), STRING))
     return STRING

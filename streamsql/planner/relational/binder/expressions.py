@@ -378,6 +378,11 @@ class ExpressionBinder:
         function = node.name.upper()
         if function == "GROUPING":
             return self._grouping(node)
+        if function == "PERCENTILE" and len(node.expressions) == 2:
+            value, share = node.expressions
+            order = exp.Order(expressions=[exp.Ordered(this=value)])
+            call = exp.Anonymous(this="PERCENTILE_CONT", expressions=[share])
+            return self._ordered_set(exp.WithinGroup(this=call, expression=order))
         if function in functions.TABLE_FUNCTIONS:
             return self._generated(node)
         if function in functions.AGGREGATES:
@@ -537,7 +542,7 @@ class ExpressionBinder:
             kind = DOUBLE
             items[0].set("this", coerced(items[0].this.copy(), DOUBLE))
             call: Expression = exp.PercentileCont(this=shares[0])
-        elif function == "PERCENTILE_DISC":
+        elif function in ("PERCENTILE_DISC", "APPROX_PERCENTILE"):
             call = exp.PercentileDisc(this=shares[0])
         elif function == "MODE":
             return typed(exp.Mode(this=items[0].this), kind)

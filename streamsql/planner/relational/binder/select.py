@@ -263,7 +263,7 @@ class SelectBinder:
         select = self._select
         fields = self._fields(relation, items, values)
         shown = list(zip(fields, values, strict=True))
-        if select.distinct:
+        if select.distinct and not select.distinct_on:
             for sort in sorts:
                 if not any(sort == value for value in values):
                     raise PlanError(
@@ -273,7 +273,7 @@ class SelectBinder:
         hidden: list[tuple[Field, Expression]] = []
         found = [self._sorted(sort, shown, hidden) for sort in (*sorts, *on)]
         result: Relation = Project(relation, (*shown, *hidden))
-        if select.distinct:
+        if select.distinct and not select.distinct_on:
             result = Aggregate(result, tuple(fields))
         order = tuple(
             exp.Ordered(
