@@ -199,7 +199,9 @@ def typed_call(call: Expression, function: str) -> Expression:
     if rule is not None:
         return typed(call, rule(call))
     if isinstance(call, exp.Anonymous):
-        raise _unknown(call, function)
+        if (known := _BY_NAME.get(call.name.upper())) is None:
+            raise _unknown(call, function)
+        return typed(call, known(call))
     kind = _derived(call)
     return typed(call, kind)
 
@@ -462,6 +464,31 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.BitwiseOrAgg: _same,
     exp.BitwiseXorAgg: _same,
 }
+
+
+def _elements(call: Expression) -> SQLType:
+    kind = kind_of(call.expressions[0])
+    return types.element_type(kind) if types.is_array(kind) else kind
+
+
+def _first_argument(call: Expression) -> SQLType:
+    return kind_of(call.expressions[0])
+
+
+_BY_NAME: dict[str, Rule] = {
+    "MAKE_DATE": _always(DATE),
+    "MAKE_TIMESTAMP": _always(TIMESTAMP),
+    "REGEXP_COUNT": _always(INT),
+    "OCTET_LENGTH": _always(INT),
+    "BIT_LENGTH": _always(INT),
+    "WIDTH_BUCKET": _always(INT),
+    "PI": _always(DOUBLE),
+    "ARRAY_MAX": _elements,
+    "ARRAY_MIN": _elements,
+    "ARRAY_DISTINCT": _first_argument,
+    "ARRAY_REMOVE": _first_argument,
+}
+"""Functions that sqlglot does not know, and that Spark has by the same name."""
 
 
 def title(call: Expression) -> str:
