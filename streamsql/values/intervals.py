@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 _DAY_MS = 86_400_000
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1, "MON": 1, "DECADE": 120, "CENTURY": 1200}
+_MONTHS = {
+    "YEAR": 12,
+    "QUARTER": 3,
+    "MONTH": 1,
+    "MON": 1,
+    "DECADE": 120,
+    "CENTURY": 1200,
+    "YR": 12,
+    "Y": 12,
+}
 _MILLIS = {
     "WEEK": 7 * _DAY_MS,
     "DAY": _DAY_MS,
@@ -18,6 +27,12 @@ _MILLIS = {
     "SECOND": 1_000,
     "SEC": 1_000,
     "MILLISECOND": 1,
+    "W": 7 * _DAY_MS,
+    "D": _DAY_MS,
+    "H": 3_600_000,
+    "M": 60_000,
+    "S": 1_000,
+    "MS": 1,
 }
 _PART = re.compile(
     r"\s*(?:(?P<clock>[+-]?\d+:\d\d(?::\d\d(?:\.\d{1,3})?)?)"
@@ -39,10 +54,13 @@ class Interval:
 
 
 def interval(text: str, unit: str | None = None) -> Interval | None:
-    """Parses `1 day 02:30:00`, `-3 months`, `1.5 hours ago`, or a number with a `unit`; None if
-    invalid."""
+    """Parses `1 day 02:30:00`, `-3 months`, `1.5 hours ago`, or a number of the `unit` or of
+    seconds; None if invalid."""
     if unit is not None and (number := _NUMBER.fullmatch(text)):
         return _amount(Decimal(number[1]), unit)
+    if number := _NUMBER.fullmatch(text):
+        # PostgreSQL's unit of a number alone.
+        return _amount(Decimal(number[1]), "SECOND")
     body = text.strip()
     ago = body.lower().endswith(" ago")
     found = _sum(body[:-4] if ago else body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamsql.nodes import Expression
@@ -11,6 +11,7 @@ from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.view_lineage import lineage_of
 from streamsql.planner.operators.view_stores import stores_of
 from streamsql.planner.relational.algebra import Field, RelationalPlan
 from streamsql.planner.relational.text import lines
@@ -62,8 +63,9 @@ class View(Operator):
         return "\n".join(lines(self.plan.root))
 
     def lineage(self) -> Lineage:
-        names = frozenset(scan.source.name for scan in self.scans)
-        return Lineage({column.name: frozenset() for column in self.schema}, reads=names)
+        found = lineage_of(self.plan.root, {s.source.name: s.lineage() for s in self.scans})
+        shown = zip(self.schema.names[-len(self.fields) :], self.fields, strict=True)
+        return replace(found, columns={name: found.column(field.id) for name, field in shown})
 
     def stores(self, root: Operator) -> Iterable[StateStore]:
         return stores_of(self.plan)

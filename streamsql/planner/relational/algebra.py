@@ -168,6 +168,22 @@ class UnionAll(Relation):
         return self.columns
 
 
+@dataclass(frozen=True)
+class TemporalFilter(Relation):
+    """The rows that are in the result now: from `since` until before `until`, by the clock. A row
+    for which one of them is null is never in it."""
+
+    input: Relation
+    since: Expression | None = None
+    """A TIMESTAMP of a row, from which on it is in the result."""
+    until: Expression | None = None
+    """A TIMESTAMP of a row, from which on it is not."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
 # -- joins ---------------------------------------------------------------------------------------
 
 

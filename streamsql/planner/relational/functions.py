@@ -94,9 +94,12 @@ def build(function: str, arguments: list[Expression]) -> Expression:
 
 
 def _string_agg(arguments: list[Expression]) -> Expression:
-    *values, last = arguments
-    order = last if isinstance(last, exp.Order) else None
-    values = values if order else arguments
+    """STRING_AGG(value, separator), with DISTINCT before both and ORDER BY behind them."""
+    order = arguments[-1] if isinstance(arguments[-1], exp.Order) else None
+    values = arguments[:-1] if order is not None else arguments
+    if isinstance(values[0], exp.Distinct):
+        first, *rest = values[0].expressions
+        values = [exp.Distinct(expressions=[first]), *rest]
     value, separator = values[0], values[1] if len(values) > 1 else None
     if order is not None:
         order = order.copy()
@@ -196,7 +199,9 @@ def typed_call(call: Expression, function: str) -> Expression:
     if rule is not None:
         return typed(call, rule(call))
     if isinstance(call, exp.Anonymous):
-        raise _unknown(call, function)
+        if (known := _BY_NAME.get(call.name.upper())) is None:
+            raise _unknown(call, function)
+        return typed(call, known(call))
     kind = _derived(call)
     return typed(call, kind)
 
@@ -361,11 +366,8 @@ def _concat(call: Expression) -> SQLType:
 
 
 def _group_concat(call: Expression) -> SQLType:
-    value = inner(call)
     _replace_inner(call, lambda v: coerced(v.copy(), STRING))
     separator = call.args.get("separator")
-    if separator is None and isinstance(call.this, exp.Distinct) and len(value.expressions) > 1:
-        separator = value.expressions[1]
     if separator is not None:
         call.set("separator", coerced(separator.copy(), STRING))
     return STRING
@@ -466,6 +468,31 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.BitwiseOrAgg: _same,
     exp.BitwiseXorAgg: _same,
 }
+
+
+def _elements(call: Expression) -> SQLType:
+    kind = kind_of(call.expressions[0])
+    return types.element_type(kind) if types.is_array(kind) else kind
+
+
+def _first_argument(call: Expression) -> SQLType:
+    return kind_of(call.expressions[0])
+
+
+_BY_NAME: dict[str, Rule] = {
+    "MAKE_DATE": _always(DATE),
+    "MAKE_TIMESTAMP": _always(TIMESTAMP),
+    "REGEXP_COUNT": _always(INT),
+    "OCTET_LENGTH": _always(INT),
+    "BIT_LENGTH": _always(INT),
+    "WIDTH_BUCKET": _always(INT),
+    "PI": _always(DOUBLE),
+    "ARRAY_MAX": _elements,
+    "ARRAY_MIN": _elements,
+    "ARRAY_DISTINCT": _first_argument,
+    "ARRAY_REMOVE": _first_argument,
+}
+"""Functions that sqlglot does not know, and that Spark has by the same name."""
 
 
 def title(call: Expression) -> str:

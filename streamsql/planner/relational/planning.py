@@ -1,19 +1,65 @@
-"""Plans of relational queries."""
+"""Plans of relational queries: of views, and of pull queries with the standard's meaning."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.planner.relational.algebra import RelationalPlan
+from streamsql.errors import PlanError
+from streamsql.planner.relational.algebra import Project, RelationalPlan
 from streamsql.planner.relational.binder.queries import QueryBinder
+from streamsql.planner.relational.binder.select import UNNAMED
 from streamsql.planner.relational.decorrelation import decorrelated
-from streamsql.planner.relational.expressions import Ids
+from streamsql.planner.relational.dialect import for_spark
+from streamsql.planner.relational.expressions import Ids, column
 from streamsql.planner.relational.keys import best
 from streamsql.planner.relational.rules import optimized
+from streamsql.planner.relational.rules.projections import merged
+from streamsql.planner.relational.rules.temporal import with_temporal_filters
+
+
+def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ()) -> RelationalPlan:
+    """The plan of a materialized view's query, with expressions for Spark; `columns` name those of
+    the result."""
+    plan = _named(plan_query(query, catalog), columns, query)
+    return for_spark(replace(plan, root=with_temporal_filters(plan.root), order=()))
+
+
+def _named(plan: RelationalPlan, columns: Sequence[str], query: nodes.Query) -> RelationalPlan:
+    """The plan with names that no two columns of the result share."""
+    if len(columns) > len(plan.output):
+        raise PlanError(
+            "CREATE MATERIALIZED VIEW specifies more column names than columns", span=query.span
+        )
+    names: list[str] = []
+    for number, field in enumerate(plan.output):
+        name = columns[number] if number < len(columns) else field.name
+        if name in names and name != UNNAMED:
+            raise PlanError(
+                f"column {name} specified more than once",
+                hint=f"Give one of them another name: {name} AS {name}_2.",
+                span=query.span,
+            )
+        copies = sum(known.split("_")[0] == UNNAMED for known in names)
+        names.append(f"{name}_{copies}" if name == UNNAMED and copies else name)
+    if names == [field.name for field in plan.output]:
+        return plan
+    fields = {f.id: replace(f, name=n) for f, n in zip(plan.output, names, strict=True)}
+    items = tuple((fields.get(f.id, f), column(f)) for f in plan.root.fields)
+    key = plan.key and tuple(fields.get(field.id, field) for field in plan.key)
+    output = tuple(fields.values())
+    return replace(plan, root=merged(Project(plan.root, items)), output=output, key=key)
+
+
+def plan_relational_pull(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
+    """The plan of a SELECT that is evaluated once, with expressions for Spark."""
+    return for_spark(plan_query(query, catalog))
 
 
 def plan_query(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
-    """The plan of a query with the standard's meaning; its expressions are PostgreSQL's."""
+    """The plan of a query; its expressions have PostgreSQL's meaning."""
     ids = Ids()
     bound = QueryBinder(catalog, ids).bind(query)
     root = optimized(decorrelated(bound.relation, ids), bound)

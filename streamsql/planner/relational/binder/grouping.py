@@ -33,7 +33,7 @@ from streamsql.planner.relational.expressions import (
 from streamsql.planner.relational.keys import determined
 from streamsql.planner.relational.typing import kind_of
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import INT
+from streamsql.types import BIGINT, INT
 
 Sets = tuple[tuple[int, ...], ...]
 """GROUPING SETS, each by the numbers of its keys."""
@@ -119,6 +119,9 @@ class Groups:
         if sets is not None:
             return self._in_sets(relation, keys, key_fields, aggregates, sets, parts, below)
         distinct = tuple(dict.fromkeys(key_fields))
+        if not distinct and not aggregates:
+            # HAVING alone: the one group of all rows.
+            aggregates = (self._rows(),)
         more = tuple(field for field in determined(relation, distinct) if field not in distinct)
         grouped = Aggregate(relation, (*distinct, *more), aggregates)
         pairs = tuple(zip(keys, key_fields, strict=True))
@@ -130,6 +133,11 @@ class Groups:
             frozenset(field.id for field in (*distinct, *more)),
             below - {field.id for field in distinct},
         )
+
+    def _rows(self) -> tuple[Field, Expression]:
+        """An aggregate for a group that has none."""
+        count = exp.Count(this=exp.Star(), big_int=True)
+        return self.ids.field("rows", BIGINT), typed(count, BIGINT)
 
     def _no_grouping(self, parts: dict[str, Expression], keys: Sequence[Expression]) -> None:
         for name, part in self.pending.parts.items():
@@ -221,8 +229,7 @@ class Groups:
         n: int,
     ) -> Relation:
         own = tuple((self.ids.like(field), call) for field, call in aggregates)
-        calls = own or ((self.ids.field("rows", INT), typed(exp.Count(this=exp.Star()), INT)),)
-        single = Aggregate(relation, (), calls)
+        single = Aggregate(relation, (), own or (self._rows(),))
         keys = [(self.ids.like(field), null(field.type)) for field in outer]
         results = [(self.ids.like(field), column(field)) for field, _ in own]
         items = (*keys, (self.ids.like(which), number(n)), *results)

@@ -26,7 +26,7 @@ from streamsql.planner.relational.binder.scopes import Bound, Scope
 from streamsql.planner.relational.binder.select import Ends, SelectBinder
 from streamsql.planner.relational.expressions import Ids, column
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import SQLType
+from streamsql.types import NULL, SQLType
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class QueryBinder:
             )
         kinds = []
         for a, b in zip(left.fields, right.fields, strict=True):
-            kind = typing.common([a.type, b.type])
+            kind = typing.common([_open(left, a), _open(right, b)])
             if kind is None:
                 raise TypeMismatchError(
                     f"{operator.value.removesuffix(' ALL')} types {typing.name(a.type)} and "
@@ -130,7 +130,7 @@ class QueryBinder:
                     hint="CAST one of the columns.",
                     span=query.span,
                 )
-            kinds.append(kind)
+            kinds.append(typing.settled(kind))
         one, other = self._as(left, kinds), self._as(right, kinds)
         columns = tuple(
             self.ids.field(f.name, kind) for f, kind in zip(left.fields, kinds, strict=True)
@@ -204,6 +204,18 @@ _LOOSE = (
     SetOperator.EXCEPT,
     SetOperator.EXCEPT_ALL,
 )
+
+
+def _open(bound: Bound, field: Field) -> SQLType:
+    """The type of a column, which a NULL or a text literal leaves open."""
+    relation = bound.relation
+    if isinstance(relation, Project):
+        value = next((value for own, value in relation.items if own.id == field.id), None)
+        if isinstance(value, exp.Literal) and value.is_string:
+            return typing.UNKNOWN
+        if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
+            return NULL
+    return field.type
 
 
 def _merged(relation: Relation) -> tuple[Relation, ...]:

@@ -33,6 +33,9 @@ from streamsql.planner.relational.expressions import Ids, column, id_of
 from streamsql.planner.relational.typing import coerced, condition, kind_of, settled
 from streamsql.planner.scopes.spans import span_of
 
+UNNAMED = "?column?"
+"""PostgreSQL's name of a column that is an expression."""
+
 BindQuery = Callable[[nodes.Query, Scope], Bound]
 
 
@@ -263,7 +266,7 @@ class SelectBinder:
         select = self._select
         fields = self._fields(relation, items, values)
         shown = list(zip(fields, values, strict=True))
-        if select.distinct:
+        if select.distinct and not select.distinct_on:
             for sort in sorts:
                 if not any(sort == value for value in values):
                     raise PlanError(
@@ -273,7 +276,7 @@ class SelectBinder:
         hidden: list[tuple[Field, Expression]] = []
         found = [self._sorted(sort, shown, hidden) for sort in (*sorts, *on)]
         result: Relation = Project(relation, (*shown, *hidden))
-        if select.distinct:
+        if select.distinct and not select.distinct_on:
             result = Aggregate(result, tuple(fields))
         order = tuple(
             exp.Ordered(
@@ -351,7 +354,7 @@ def name_of(node: Expression) -> str:
             return str(node.name)
         case exp.Cast():
             inner = name_of(node.this)
-            return inner if inner != "?column?" else str(node.args["to"].this.value).upper()
+            return inner if inner != UNNAMED else str(node.args["to"].this.value).upper()
         case exp.Dot():
             return str(node.expression.name)
         case exp.Bracket() | exp.Filter() | exp.Window() | exp.WithinGroup():
@@ -372,11 +375,11 @@ def name_of(node: Expression) -> str:
             return _query_name(node.this)
         case exp.Func() if not isinstance(node, exp.Connector):
             return node.sql_name().upper()
-    return "?column?"
+    return UNNAMED
 
 
 def _query_name(query: nodes.Query) -> str:
     item = query.items[0] if query.items else None
     if isinstance(item, nodes.SelectExpression):
         return item.alias or name_of(item.expression)
-    return "?column?"
+    return UNNAMED

@@ -24,9 +24,7 @@ def _merged(node: Relation) -> Relation:
         values = {field.id: value for field, value in below.items}
         items = tuple((field, substituted(value, values)) for field, value in node.items)
         return _merged(Project(below.input, items))
-    if [f.id for f in node.fields] == [f.id for f in below.fields] and all(
-        id_of(value) == field.id for field, value in node.items
-    ):
+    if node.fields == below.fields and all(id_of(value) == field.id for field, value in node.items):
         return below
     return node
 

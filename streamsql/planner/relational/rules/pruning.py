@@ -37,7 +37,7 @@ def pruned(relation: Relation, needed: Iterable[str]) -> Relation:
 
 def exactly(relation: Relation, fields: Sequence[Field]) -> Relation:
     """The relation with these fields only, in their order."""
-    if [f.id for f in relation.fields] == [f.id for f in fields]:
+    if relation.fields == tuple(fields):
         return relation
     return Project(relation, tuple((field, column(field)) for field in fields))
 

@@ -1,0 +1,140 @@
+"""Aggregates and window functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.nodes import Expression
+from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder.calls import CallRules
+from streamsql.planner.relational.binder.pending import (
+    AggregateCall,
+    WindowCall,
+)
+from streamsql.planner.relational.binder.rules import Allowed
+from streamsql.planner.relational.expressions import (
+    typed,
+)
+from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import DOUBLE
+
+
+class AggregateRules(CallRules):
+    """Of calls over several rows."""
+
+    def _aggregate(self, call: Expression, node: Expression) -> Expression:
+        if not self.allowed.aggregates:
+            raise PlanError(
+                f"aggregate functions are not allowed in {self.allowed.clause}",
+                hint="HAVING filters groups." if self.allowed.clause == "WHERE" else None,
+                span=span_of(node),
+            )
+        return self.pending.placeholder(AggregateCall(call), kind_of(call), call.sql())
+
+    def _filter(self, node: exp.Filter) -> Expression:
+        inner = node.this
+        call = (
+            self._within_group(inner) if isinstance(inner, exp.WithinGroup) else self._typed(inner)
+        )
+        condition = node.expression
+        condition = condition.this if isinstance(condition, exp.Where) else condition
+        bound = typing.condition(self._within().bind(condition), "FILTER")
+        filtered = typed(exp.Filter(this=call, expression=exp.Where(this=bound)), kind_of(call))
+        return self._aggregate(filtered, node)
+
+    def _ordered_set(self, node: exp.WithinGroup) -> Expression:
+        return self._aggregate(self._within_group(node), node)
+
+    def _within_group(self, node: exp.WithinGroup) -> Expression:
+        order = node.expression
+        inner = self._within()
+        items = [inner.ordered(item) for item in order.expressions]
+        kind = kind_of(items[0].this)
+        function = node.this.name.upper()
+        shares = [inner.bind(share) for share in node.this.expressions]
+        if function == "PERCENTILE_CONT":
+            kind = DOUBLE
+            items[0].set("this", coerced(items[0].this.copy(), DOUBLE))
+            call: Expression = exp.PercentileCont(this=shares[0])
+        elif function in ("PERCENTILE_DISC", "APPROX_PERCENTILE"):
+            call = exp.PercentileDisc(this=shares[0])
+        elif function == "MODE":
+            return typed(exp.Mode(this=items[0].this), kind)
+        else:
+            raise UnsupportedError(
+                f"{function}(..) WITHIN GROUP is not supported.",
+                hint="PERCENTILE_CONT, PERCENTILE_DISC and MODE are.",
+                span=span_of(node),
+            )
+        return typed(exp.WithinGroup(this=call, expression=exp.Order(expressions=items)), kind)
+
+    def _window(self, node: exp.Window) -> Expression:
+        if not self.allowed.windows:
+            raise PlanError(
+                f"window functions are not allowed in {self.allowed.clause}",
+                hint="A subquery in FROM can compute them.",
+                span=span_of(node),
+            )
+        inner = replace(self, allowed=Allowed("a window function", aggregates=True))
+        call = inner.window_call(node.this)
+        partition = inner.bind_all(node.args.get("partition_by") or [])
+        order = node.args.get("order")
+        items = [inner.ordered(item) for item in order.expressions] if order else []
+        spec = node.args.get("spec")
+        window = exp.Window(
+            this=call,
+            partition_by=partition,
+            order=exp.Order(expressions=items) if items else None,
+            spec=inner.frame(spec, items) if spec is not None else None,
+        )
+        kind = kind_of(call)
+        typed(window, kind)
+        return self.pending.placeholder(WindowCall(window), kind, window.sql())
+
+    def window_call(self, node: Expression) -> Expression:
+        """The function of OVER, whose arguments may be aggregates."""
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            call = self.window_call(node.this)
+            return typed(type(node)(this=call), kind_of(call))
+        if isinstance(node, exp.Filter):
+            call = self.window_call(node.this)
+            condition = node.expression
+            condition = condition.this if isinstance(condition, exp.Where) else condition
+            where = exp.Where(this=typing.condition(self.bind(condition), "FILTER"))
+            return typed(exp.Filter(this=call, expression=where), kind_of(call))
+        if isinstance(node, exp.Anonymous):
+            arguments = []
+            for argument in node.expressions:
+                if isinstance(argument, exp.Star | exp.Order | exp.Distinct):
+                    arguments.append(self._argument(argument))
+                else:
+                    arguments.append(self.bind(argument))
+            call = functions.build(node.name.upper(), arguments)
+            return functions.typed_call(call, node.name.upper())
+        call = node.copy()
+        for name, value in list(call.args.items()):
+            if isinstance(value, exp.Star):
+                continue
+            if isinstance(value, exp.Expr):
+                call.set(name, self.bind(node.args[name]))
+            elif isinstance(value, list):
+                call.set(name, self.bind_all(node.args[name]))
+        return functions.typed_call(call, functions.title(node))
+
+    def frame(self, spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> exp.WindowSpec:
+        frame = spec.copy()
+        for side in ("start", "end"):
+            value = spec.args.get(side)
+            if isinstance(value, exp.Expr):
+                bound = self.bind(value)
+                if typing.is_open(kind_of(bound)) and order:
+                    kind = kind_of(order[0].this)
+                    bound = coerced(bound, kind if types.is_numeric(kind) else INTERVAL)
+                frame.set(side, bound)
+        return frame

@@ -1,0 +1,170 @@
+"""Calls of functions by name, and table functions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Self
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import PlanError, TypeMismatchError, UnsupportedError
+from streamsql.nodes import Expression
+from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder.pending import (
+    Generated,
+    Grouping,
+)
+from streamsql.planner.relational.binder.rules import Allowed, Rules
+from streamsql.planner.relational.expressions import (
+    typed,
+)
+from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import INT, STRING, TIMESTAMP
+
+
+class CallRules(Rules):
+    """Of calls."""
+
+    def _anonymous(self, node: exp.Anonymous) -> Expression:
+        function = node.name.upper()
+        if function == "GROUPING":
+            return self._grouping(node)
+        if function == "PERCENTILE" and len(node.expressions) == 2:
+            value, share = node.expressions
+            order = exp.Order(expressions=[exp.Ordered(this=value)])
+            call = exp.Anonymous(this="PERCENTILE_CONT", expressions=[share])
+            return self._ordered_set(exp.WithinGroup(this=call, expression=order))
+        if function in functions.TABLE_FUNCTIONS:
+            return self._generated(node)
+        if function in functions.AGGREGATES:
+            return self._aggregate(self._built(node), node)
+        if function in functions.WINDOW_ONLY:
+            raise PlanError(
+                f"window function {function} requires an OVER clause", span=span_of(node)
+            )
+        return self._built(node)
+
+    def _grouping(self, node: exp.Anonymous) -> Expression:
+        arguments = tuple(self.bind_all(node.expressions))
+        return self.pending.placeholder(Grouping(arguments), INT, node.sql())
+
+    def _generated(self, node: exp.Anonymous) -> Expression:
+        if not self.allowed.generated:
+            raise PlanError(
+                f"set-returning functions are not allowed in {self.allowed.clause}",
+                hint="Write it in FROM.",
+                span=span_of(node),
+            )
+        call = self.table_function(node)
+        return self.pending.placeholder(Generated(call), kind_of(call), call.sql())
+
+    def table_function(self, node: Expression) -> Expression:
+        """A call in FROM or in the SELECT list, typed as one of its rows."""
+        if isinstance(node, exp.GenerateSeries | exp.ExplodingGenerateSeries):
+            parts = [node.args.get(part) for part in ("start", "end", "step")]
+            node = exp.Anonymous(
+                this="GENERATE_SERIES", expressions=[p.copy() for p in parts if p is not None]
+            )
+        arguments = self.bind_all(node.expressions)
+        if node.name.upper() == "UNNEST":
+            kind = kind_of(arguments[0])
+            if not types.is_array(kind):
+                raise TypeMismatchError(
+                    f"function UNNEST({typing.name(kind)}) does not exist",
+                    hint="It takes arrays.",
+                    span=span_of(node),
+                )
+            return typed(exp.Unnest(expressions=arguments), types.element_type(kind))
+        if node.name.upper() in ("GENERATE_SERIES", "RANGE"):
+            bounds, kind = self._series(arguments)
+            start, end, *step = bounds
+            return typed(
+                exp.GenerateSeries(
+                    this=None,
+                    start=start,
+                    end=end,
+                    step=step[0] if step else None,
+                    is_end_exclusive=node.name.upper() == "RANGE",
+                ),
+                kind,
+            )
+        raise UnsupportedError(
+            f"{node.name} is not supported as a table function.", span=span_of(node)
+        )
+
+    def _series(self, arguments: list[Expression]) -> tuple[list[Expression], types.SQLType]:
+        ends, kind = typing.alike(arguments[:2], "GENERATE_SERIES")
+        if kind == STRING:
+            ends, kind = [coerced(end, TIMESTAMP) for end in arguments[:2]], TIMESTAMP
+        if kind == types.DATE:
+            ends, kind = [coerced(end, TIMESTAMP) for end in ends], TIMESTAMP
+        steps = arguments[2:]
+        if typing.is_integer(kind) or types.is_decimal(kind):
+            return typing.alike([*ends, *steps], "GENERATE_SERIES")
+        return [*ends, *(coerced(step, INTERVAL) for step in steps)], kind
+
+    def _built(self, node: Expression) -> Expression:
+        """A call by name, as sqlglot's node with its type."""
+        function = node.name.upper()
+        binder = self._within() if function in functions.AGGREGATES else self
+        arguments = [binder._argument(argument) for argument in node.expressions]
+        call = functions.build(function, arguments)
+        call.meta.update(node.meta)
+        return functions.typed_call(call, function)
+
+    @abstractmethod
+    def _aggregate(self, call: Expression, node: Expression) -> Expression:
+        """The placeholder of an aggregate."""
+
+    @abstractmethod
+    def _ordered_set(self, node: exp.WithinGroup) -> Expression:
+        """`f(..) WITHIN GROUP (..)`."""
+
+    def _within(self) -> Self:
+        """Binds the arguments of aggregates, which hold neither aggregates nor window functions."""
+        return replace(self, allowed=Allowed("the arguments of an aggregate"))
+
+    def _argument(self, node: Expression) -> Expression:
+        if isinstance(node, exp.Star | exp.Var | exp.Identifier):
+            return node.copy()
+        if isinstance(node, exp.Distinct):
+            values = [self._argument(value) for value in node.expressions]
+            return exp.Distinct(expressions=values)
+        if isinstance(node, exp.Order):
+            value = node.args.get("this")
+            return exp.Order(
+                this=None if value is None else self._argument(value),
+                expressions=[self.ordered(item) for item in node.expressions],
+            )
+        return self.bind(node)
+
+    def ordered(self, node: Expression) -> exp.Ordered:
+        """An item of ORDER BY with its nulls where PostgreSQL has them."""
+        descending = bool(node.args.get("desc"))
+        nulls = node.args.get("nulls_first")
+        nulls = descending if nulls is None else nulls
+        value = node.this if isinstance(node, exp.Ordered) else node
+        bound = self.bind(value)
+        return exp.Ordered(
+            this=coerced(bound, typing.settled(kind_of(bound))), desc=descending, nulls_first=nulls
+        )
+
+    def _call(self, node: exp.Func) -> Expression:
+        """A node of sqlglot's that is one already."""
+        call = self._typed(node)
+        return self._aggregate(call, node) if functions.is_aggregate(call) else call
+
+    def _typed(self, node: Expression) -> Expression:
+        if isinstance(node, exp.Anonymous):
+            return self._built(node)
+        call = node.copy()
+        binder = self._within() if functions.is_aggregate(call) else self
+        for name, value in list(call.args.items()):
+            if isinstance(value, exp.Expr):
+                call.set(name, binder._argument(node.args[name]))
+            elif isinstance(value, list):
+                call.set(name, [binder._argument(item) for item in node.args[name]])
+        return functions.typed_call(call, functions.title(node))

@@ -1,0 +1,233 @@
+"""Literals, CASE, casts, arrays, rows and arithmetic."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import TypeMismatchError
+from streamsql.nodes import Expression
+from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder.pending import (
+    ArrayQuery,
+)
+from streamsql.planner.relational.binder.rules import SYMBOLS, Rules
+from streamsql.planner.relational.binder.scopes import resolve
+from streamsql.planner.relational.expressions import (
+    operand,
+    typed,
+)
+from streamsql.planner.relational.typing import INTERVAL, UNKNOWN, coerced, kind_of
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMESTAMP
+from streamsql.values.intervals import interval
+
+
+class ValueRules(Rules):
+    """Of values."""
+
+    def _column(self, node: exp.Column) -> Expression:
+        return resolve(node, self.scope)
+
+    def _literal(self, node: exp.Literal) -> Expression:
+        if node.is_string:
+            return typed(node.copy(), UNKNOWN)
+        text = node.name
+        if "e" in text.lower():
+            return typed(node.copy(), DOUBLE)
+        if "." in text:
+            digits = text.replace(".", "").lstrip("-").lstrip("0")
+            scale = len(text.split(".")[1])
+            return typed(node.copy(), types.decimal(max(len(digits), scale, 1), scale))
+        value = abs(int(text))
+        if value < 2**31:
+            return typed(node.copy(), INT)
+        if value < 2**63:
+            return typed(node.copy(), BIGINT)
+        return typed(node.copy(), types.decimal(38, 0))
+
+    def _boolean(self, node: exp.Boolean) -> Expression:
+        return typed(node.copy(), BOOLEAN)
+
+    def _null(self, node: exp.Null) -> Expression:
+        return typed(exp.Null(), NULL)
+
+    def _interval(self, node: exp.Interval) -> Expression:
+        unit = node.args.get("unit")
+        parsed = interval(node.this.name, unit.name if unit is not None else None)
+        if parsed is None:
+            raise TypeMismatchError(f"'{node.this.name}' is not an INTERVAL", span=span_of(node))
+        return length(parsed.months, parsed.millis)
+
+    def _paren(self, node: exp.Paren) -> Expression:
+        return self.bind(node.this)
+
+    def _arithmetic(self, node: exp.Binary) -> Expression:
+        a, b = self.bind(node.this), self.bind(node.expression)
+        return typing.arithmetic(type(node), SYMBOLS[type(node)], operand(a), operand(b))
+
+    def _negative(self, node: exp.Neg) -> Expression:
+        value = self.bind(node.this)
+        if isinstance(value, exp.Literal) and not value.is_string:
+            text = value.name
+            text = text[1:] if text.startswith("-") else f"-{text}"
+            return typed(exp.Literal.number(text), kind_of(value))
+        kind = kind_of(value)
+        if typing.is_open(kind):
+            value, kind = coerced(value, DOUBLE), DOUBLE
+        if not types.is_numeric(kind) and kind != INTERVAL:
+            raise TypeMismatchError(
+                f"operator does not exist: - {typing.name(kind)}", span=span_of(node)
+            )
+        return typed(exp.Neg(this=operand(value)), kind)
+
+    def _bits(self, node: exp.Binary) -> Expression:
+        a, b = self.bind(node.this), self.bind(node.expression)
+        (a, b), kind = typing.alike([a, b], type(node).__name__)
+        return typed(type(node)(this=operand(a), expression=operand(b)), kind)
+
+    def _bit_not(self, node: exp.BitwiseNot) -> Expression:
+        value = self.bind(node.this)
+        return typed(exp.BitwiseNot(this=operand(value)), kind_of(value))
+
+    def _power(self, node: exp.Pow) -> Expression:
+        a, b = (coerced(self.bind(part), DOUBLE) for part in (node.this, node.expression))
+        return typed(exp.Pow(this=a, expression=b), DOUBLE)
+
+    def _concatenation(self, node: exp.DPipe) -> Expression:
+        a, b = self.bind(node.this), self.bind(node.expression)
+        kinds = kind_of(a), kind_of(b)
+        if any(types.is_array(kind) for kind in kinds):
+            return self._array_concatenation(a, b)
+        if STRING not in kinds and UNKNOWN not in kinds:
+            raise typing.mismatch("||", *kinds, a)
+        both = [operand(coerced(part, STRING)) for part in (a, b)]
+        return typed(exp.DPipe(this=both[0], expression=both[1]), STRING)
+
+    def _array_concatenation(self, a: Expression, b: Expression) -> Expression:
+        kind = next(kind_of(part) for part in (a, b) if types.is_array(kind_of(part)))
+        parts = [
+            part
+            if types.is_array(kind_of(part))
+            else typed(exp.Array(expressions=[part]), types.array(kind_of(part)))
+            for part in (a, b)
+        ]
+        return typed(exp.ArrayConcat(this=parts[0], expressions=[parts[1]]), kind)
+
+    def _case(self, node: exp.Case) -> Expression:
+        base = node.args.get("this")
+        branches = node.args["ifs"]
+        conditions = []
+        for branch in branches:
+            if base is not None:
+                conditions.append(self.bind(exp.EQ(this=base.copy(), expression=branch.this)))
+            else:
+                conditions.append(self._truth(branch.this, "CASE WHEN"))
+        default = node.args.get("default")
+        results = self.bind_all([branch.args["true"] for branch in branches])
+        results.append(self.bind(default) if default is not None else typed(exp.Null(), NULL))
+        results, kind = typing.alike(results, "CASE")
+        ifs = [
+            exp.If(this=condition, true=result)
+            for condition, result in zip(conditions, results, strict=False)
+        ]
+        last = results[-1] if default is not None else None
+        return typed(exp.Case(ifs=ifs, default=last), kind)
+
+    def _if(self, node: exp.If) -> Expression:
+        return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
+
+    def _cast(self, node: exp.Cast) -> Expression:
+        target = typing.standard(node.args["to"])
+        value = self.bind(node.this)
+        if isinstance(value, exp.Literal) and value.is_string and target == INTERVAL:
+            return self._interval(exp.Interval(this=value))
+        if kind_of(value) == target:
+            return value
+        return typed(exp.Cast(this=value, to=target.copy()), target)
+
+    def _array(self, node: exp.Array) -> Expression:
+        inner = node.args.get("query")
+        if inner is not None:
+            query = self.query(inner, self.scope)
+            kind = types.array(query.fields[0].type)
+            return self.pending.placeholder(ArrayQuery(query), kind)
+        return functions.typed_call(exp.Array(expressions=self.bind_all(node.expressions)), "ARRAY")
+
+    def _bracket(self, node: exp.Bracket) -> Expression:
+        value = self.bind(node.this)
+        index = node.expressions[0]
+        kind = kind_of(value)
+        if isinstance(index, exp.Slice):
+            bounds = [
+                self.bind(part) if part is not None else None
+                for part in (index.this, index.expression)
+            ]
+            inner = exp.Slice(this=bounds[0], expression=bounds[1])
+            return typed(exp.Bracket(this=value, expressions=[inner]), kind)
+        if not (types.is_array(kind) or types.is_map(kind)):
+            raise TypeMismatchError(
+                f"cannot subscript a value of type {typing.name(kind)}", span=span_of(node)
+            )
+        return typed(
+            exp.Bracket(this=value, expressions=[self.bind(index)], offset=1),
+            types.element_type(kind),
+        )
+
+    def _field(self, node: exp.Dot) -> Expression:
+        value = self.bind(node.this)
+        kind = kind_of(value)
+        found = dict(types.fields(kind)) if types.is_struct(kind) else {}
+        if node.expression.name not in found:
+            raise TypeMismatchError(
+                f"{typing.name(kind)} has no field {node.expression.name}", span=span_of(node)
+            )
+        return typed(
+            exp.Dot(this=value, expression=node.expression.copy()), found[node.expression.name]
+        )
+
+    def _extract(self, node: exp.Extract) -> Expression:
+        value = self.bind(node.expression)
+        return functions.typed_call(
+            exp.Extract(this=exp.Var(this=node.this.name.upper()), expression=value), "EXTRACT"
+        )
+
+    def _at_time_zone(self, node: exp.AtTimeZone) -> Expression:
+        value = coerced(self.bind(node.this), TIMESTAMP)
+        return typed(exp.AtTimeZone(this=value, zone=self.bind(node.args["zone"])), TIMESTAMP)
+
+    def _row(self, node: exp.Tuple) -> Expression:
+        if len(node.expressions) == 1:
+            return self.bind(node.expressions[0])
+        values = self.bind_all(node.expressions)
+        kinds = [(f"F{n}", typing.settled(kind_of(v))) for n, v in enumerate(values, 1)]
+        parts = [
+            exp.PropertyEQ(
+                this=exp.to_identifier(name, quoted=True), expression=coerced(value, kind)
+            )
+            for (name, kind), value in zip(kinds, values, strict=True)
+        ]
+        return typed(exp.Struct(expressions=parts), types.struct(kinds))
+
+
+def length(months: int, millis: int) -> Expression:
+    """An INTERVAL of months, days and seconds."""
+    days, rest = divmod(abs(millis), 86_400_000)
+    sign = -1 if millis < 0 else 1
+    parts = []
+    if months:
+        parts.append((months, "MONTH"))
+    if days:
+        parts.append((sign * days, "DAY"))
+    if rest % 1000:
+        parts.append((sign * rest, "MILLISECOND"))
+    elif rest or not parts:
+        parts.append((sign * rest // 1000, "SECOND"))
+    whole: Expression | None = None
+    for amount, unit in parts:
+        one = typed(
+            exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.Var(this=unit)), INTERVAL
+        )
+        whole = one if whole is None else typed(exp.Add(this=whole, expression=one), INTERVAL)
+    assert whole is not None
+    return whole

@@ -1,0 +1,495 @@
+"""Expressions with PostgreSQL's meaning as ones whose Spark text has that meaning.
+
+sqlglot's generator of Spark writes each node as Spark's function of the same name. Where that is
+another function, the node is rewritten here into one that is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import UnsupportedError
+from streamsql.nodes import Expression
+from streamsql.planner.relational.algebra import Relation, RelationalPlan
+from streamsql.planner.relational.dependent import anywhere, with_expressions
+from streamsql.planner.relational.expressions import cast, number, operand, transformed, typed
+from streamsql.planner.relational.typing import INTERVAL, NUMERIC, T, is_integer
+from streamsql.planner.scopes.spans import span_of
+from streamsql.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
+
+
+def for_spark(plan: RelationalPlan) -> RelationalPlan:
+    """The plan with expressions for Spark."""
+
+    def of(relation: Relation) -> Relation:
+        return with_expressions(relation, spark)
+
+    order = tuple(spark(part) for part in plan.order)
+    return RelationalPlan(anywhere(plan.root, of), plan.output, plan.key, order)
+
+
+def spark(expression: Expression) -> Expression:
+    """The expression as one whose Spark text has its meaning."""
+
+    def of(node: Expression) -> Expression:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            return node
+        changed = rule(node)
+        if changed.type is None and node.type is not None:
+            changed.type = node.type
+        return changed
+
+    return transformed(expression, of)
+
+
+def _call(name: str, kind: SQLType, *arguments: Expression) -> Expression:
+    return typed(exp.Anonymous(this=name, expressions=[a.copy() for a in arguments]), kind)
+
+
+def _as(expression: Expression, kind: SQLType) -> Expression:
+    return expression if expression.type == kind else cast(expression, kind)
+
+
+def _kind(node: Expression) -> SQLType:
+    return types.type_of(node)
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def _int_div(node: Expression) -> Expression:
+    whole = typed(exp.IntDiv(this=node.this.copy(), expression=node.expression.copy()), BIGINT)
+    return _as(whole, _kind(node))
+
+
+def _div(node: Expression) -> Expression:
+    """Spark derives other scales of quotients."""
+    kind = node.type
+    if kind is None or not types.is_decimal(kind):
+        return node
+    return cast(exp.Div(this=node.this.copy(), expression=node.expression.copy()), kind)
+
+
+def _rounded_double(value: Expression) -> Expression:
+    return _call("RINT", DOUBLE, value)
+
+
+def _round(node: Expression) -> Expression:
+    if node.this.type == DOUBLE and node.args.get("decimals") is None:
+        return _rounded_double(node.this)
+    return cast(node.copy(), _kind(node)) if types.is_decimal(_kind(node)) else node
+
+
+def _whole(node: Expression) -> Expression:
+    """CEIL and FLOOR have the type of their argument."""
+    return cast(node.copy(), _kind(node))
+
+
+def _trunc(node: Expression) -> Expression:
+    value, digits, kind = node.this, node.args.get("decimals"), _kind(node)
+    if digits is None:
+        digits = number(0)
+    scale = _call("POWER", DOUBLE, number(10), digits)
+    magnitude = typed(exp.Mul(this=exp.Abs(this=value.copy()), expression=scale), DOUBLE)
+    whole = typed(
+        exp.Mul(this=exp.Sign(this=value.copy()), expression=exp.Floor(this=magnitude)), DOUBLE
+    )
+    return cast(exp.Div(this=exp.Paren(this=whole), expression=scale.copy()), kind)
+
+
+def _sum(node: Expression) -> Expression:
+    """Sums have the type of their result, which is wide enough."""
+    kind = _kind(node)
+    value = node.this
+    inner = value.expressions[0] if isinstance(value, exp.Distinct) else value
+    if types.is_decimal(kind) and inner.type != kind:
+        inner.replace(cast(inner.copy(), kind))
+    return node
+
+
+# -- casts ---------------------------------------------------------------------------------------
+
+
+def _cast(node: Expression) -> Expression:
+    source, target = node.this.type, node.args["to"]
+    if source is None:
+        return node
+    if is_integer(target) and (source == DOUBLE or types.is_decimal(source)):
+        rounded = (
+            _rounded_double(node.this)
+            if source == DOUBLE
+            else typed(exp.Round(this=node.this.copy(), decimals=number(0)), source)
+        )
+        return cast(rounded, target)
+    if target == STRING and source == DOUBLE:
+        text = exp.RegexpReplace(
+            this=cast(node.this.copy(), STRING),
+            expression=exp.Literal.string("\\.0$"),
+            replacement=exp.Literal.string(""),
+        )
+        return typed(text, STRING)
+    return node
+
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def _substring(node: Expression) -> Expression:
+    """Positions before the first count, too, but have no character."""
+    start, length = node.args.get("start"), node.args.get("length")
+    if start is None or (isinstance(start, exp.Literal) and int(start.name) >= 1):
+        return node
+    first = typed(exp.Greatest(this=start.copy(), expressions=[number(1)], ignore_nulls=True), INT)
+    if length is None:
+        return exp.Substring(this=node.this.copy(), start=first)
+    before = exp.Least(this=start.copy(), expressions=[number(1)], ignore_nulls=True)
+    rest = exp.Sub(
+        this=exp.Add(this=operand(length.copy()), expression=before), expression=number(1)
+    )
+    shown = exp.Greatest(this=rest, expressions=[number(0)], ignore_nulls=True)
+    return exp.Substring(this=node.this.copy(), start=first, length=shown)
+
+
+def _any_case(node: Expression) -> Expression:
+    pattern = _call("CONCAT", STRING, exp.Literal.string("(?i)"), node.expression)
+    return exp.RegexpLike(this=node.this.copy(), expression=pattern)
+
+
+_SPECIAL = set(".^$+*?{}[]()|\\")
+
+
+def _similar(node: Expression) -> Expression:
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal):
+        raise UnsupportedError(
+            "SIMILAR TO takes a pattern that is a literal in a relational query.",
+            hint="A regular expression with ~ may be computed.",
+            span=span_of(node),
+        )
+    places = {"%": ".*", "_": "."}
+    text = "".join(places.get(c, f"\\{c}" if c in ".^$\\" else c) for c in pattern.name)
+    whole = exp.Literal.string(f"^(?s:{text})$")
+    return exp.RegexpLike(this=node.this.copy(), expression=whole)
+
+
+def _regexp_replace(node: Expression) -> Expression:
+    """The first match only, unless the flags say all."""
+    modifiers = node.args.get("modifiers")
+    flags = modifiers.name if isinstance(modifiers, exp.Expr) else ""
+    pattern, replacement = node.expression, node.args.get("replacement")
+    if isinstance(replacement, exp.Literal):
+        replacement = exp.Literal.string(_back_references(replacement.name, "g" in flags))
+    if "i" in flags:
+        pattern = _call("CONCAT", STRING, exp.Literal.string("(?i)"), pattern)
+    if "g" not in flags:
+        pattern = _call("CONCAT", STRING, exp.Literal.string("(?s)^(.*?)"), pattern)
+        rest = replacement or exp.Literal.string("")
+        replacement = _call("CONCAT", STRING, exp.Literal.string("$1"), rest)
+    return exp.RegexpReplace(
+        this=node.this.copy(), expression=pattern.copy(), replacement=replacement
+    )
+
+
+def _back_references(text: str, every: bool) -> str:
+    result, at = "", 0
+    while at < len(text):
+        if text[at] == "\\" and at + 1 < len(text) and text[at + 1].isdigit():
+            result += f"${int(text[at + 1]) + (0 if every else 1)}"
+            at += 2
+        else:
+            result += "\\$" if text[at] == "$" else text[at]
+            at += 1
+    return result
+
+
+def _group_concat(node: Expression) -> Expression:
+    """LISTAGG with a text as separator, which may not be missing."""
+    order, value = None, node.this
+    if isinstance(value, exp.Order):
+        order, value = value, value.this
+    separator = node.args.get("separator") or exp.Literal.string("")
+    call = exp.Anonymous(this="LISTAGG", expressions=[value.copy(), separator.copy()])
+    if order is None:
+        return typed(call, STRING)
+    items = exp.Order(expressions=[item.copy() for item in order.expressions])
+    return typed(exp.WithinGroup(this=call, expression=items), STRING)
+
+
+# -- dates, times and intervals ------------------------------------------------------------------
+
+
+def _temporal(node: Expression) -> Expression:
+    """Sums and differences of dates, times and intervals."""
+    left, right = node.this, node.expression
+    if left.type is None or right.type is None:
+        return node
+    subtracts = isinstance(node, exp.Sub)
+    kinds = left.type.this, right.type.this
+    if kinds == (T.DATE, T.DATE):
+        return _call("DATEDIFF", INT, left, right)
+    if kinds == (T.DATE, T.INT):
+        return _call("DATE_SUB" if subtracts else "DATE_ADD", DATE, left, right)
+    if kinds == (T.INT, T.DATE):
+        return _call("DATE_ADD", DATE, right, left)
+    if left.type == INTERVAL and right.type.this in (T.DATE, T.TIMESTAMP):
+        left, right = right, left
+    if right.type == INTERVAL and left.type is not None and left.type != INTERVAL:
+        kind = _kind(node)
+        start = _as(left.copy(), TIMESTAMP) if left.type == DATE else left.copy()
+        return _shifted(start, right, type(node), kind)
+    return node
+
+
+def _shifted(start: Expression, by: Expression, node: type[exp.Expr], kind: SQLType) -> Expression:
+    """Spark adds up no months and days: each part of an interval is added by itself."""
+    inner = by.this if isinstance(by, exp.Paren) else by
+    if isinstance(inner, exp.Add) and inner.type == INTERVAL:
+        first = _shifted(start, inner.this, node, kind)
+        return _shifted(first, inner.expression, node, kind)
+    return typed(node(this=operand(start), expression=operand(by.copy())), kind)
+
+
+_MICROS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+
+
+def micros(interval: Expression) -> int | None:
+    """The length of a constant interval; None where it has months, or is not constant."""
+    if isinstance(interval, exp.Paren):
+        return micros(interval.this)
+    if isinstance(interval, exp.Add):
+        one, other = micros(interval.this), micros(interval.expression)
+        return None if one is None or other is None else one + other
+    if isinstance(interval, exp.Interval):
+        unit = _MICROS.get(interval.args["unit"].name)
+        return None if unit is None else int(interval.this.name) * unit
+    return None
+
+
+def _date_bin(node: Expression) -> Expression:
+    width = micros(node.this)
+    if width is None or width <= 0:
+        raise UnsupportedError(
+            "Windows and date_bin take a constant width without months.",
+            hint="date_trunc('month', ..) counts in months.",
+            span=span_of(node),
+        )
+    time = _call("UNIX_MICROS", BIGINT, node.expression)
+    origin = node.args.get("unit")
+    since = time.copy()
+    if origin is not None:
+        start = _call("UNIX_MICROS", BIGINT, origin)
+        since = typed(exp.Sub(this=time.copy(), expression=start), BIGINT)
+    rest = _call("PMOD", BIGINT, since, number(width))
+    return _call("TIMESTAMP_MICROS", TIMESTAMP, typed(exp.Sub(this=time, expression=rest), BIGINT))
+
+
+def _extract(node: Expression) -> Expression:
+    field, value = node.this.name.upper(), node.expression
+    match field:
+        case "EPOCH" if value.type == INTERVAL:
+            raise UnsupportedError("EXTRACT(EPOCH ..) takes no interval yet.", span=span_of(node))
+        case "EPOCH":
+            whole = cast(_call("UNIX_MICROS", BIGINT, _as(value, TIMESTAMP)), NUMERIC)
+            found: Expression = exp.Div(this=whole, expression=number(1_000_000))
+        case "DOW":
+            found = exp.Sub(this=_call("DAYOFWEEK", INT, value), expression=number(1))
+        case "ISODOW":
+            found = exp.Add(this=_call("WEEKDAY", INT, value), expression=number(1))
+        case "MILLISECOND" | "MILLISECONDS" | "MICROSECOND" | "MICROSECONDS":
+            factor = 1_000 if field.startswith("MILLI") else 1_000_000
+            seconds = cast(
+                exp.Extract(this=exp.Var(this="SECOND"), expression=value.copy()), NUMERIC
+            )
+            found = exp.Mul(this=seconds, expression=number(factor))
+        case _:
+            found = exp.Extract(this=exp.Var(this=field), expression=value.copy())
+    return cast(found, NUMERIC)
+
+
+# -- arrays --------------------------------------------------------------------------------------
+
+
+def _bracket(node: Expression) -> Expression:
+    """Subscripts count from 1; one outside of the array gives a null."""
+    value, index = node.this, node.expressions[0]
+    if value.type is not None and types.is_map(value.type):
+        return _call("ELEMENT_AT", _kind(node), value, index)
+    if isinstance(index, exp.Slice):
+        start = index.this if index.this is not None else number(1)
+        size = _call("ARRAY_SIZE", INT, value)
+        end = index.expression if index.expression is not None else size
+        length = exp.Greatest(
+            this=exp.Add(
+                this=exp.Sub(this=operand(end.copy()), expression=operand(start.copy())),
+                expression=number(1),
+            ),
+            expressions=[number(0)],
+            ignore_nulls=True,
+        )
+        return _call("SLICE", _kind(node), value, start, length)
+    place = exp.Sub(this=operand(index.copy()), expression=number(1))
+    return _call("GET", _kind(node), value, cast(place, INT))
+
+
+def _array_size(node: Expression) -> Expression:
+    return _call("ARRAY_SIZE", INT, node.this)
+
+
+def _array_agg(node: Expression) -> Expression:
+    """COLLECT_LIST leaves out nulls; PostgreSQL has a null for no rows."""
+    return _collected(node, _kind(node), lambda rows: rows)
+
+
+def _first(node: Expression) -> Expression:
+    """FIRST_VALUE as an aggregate: of the rows in their order."""
+    if not isinstance(node.this, exp.Order):
+        return node
+    return _collected(node, _kind(node), lambda rows: _call("GET", _kind(node), rows, number(0)))
+
+
+def _last(node: Expression) -> Expression:
+    if not isinstance(node.this, exp.Order):
+        return node
+    return _collected(
+        node, _kind(node), lambda rows: _call("ELEMENT_AT", _kind(node), rows, number(-1))
+    )
+
+
+_ROW = "v"
+
+
+def _collected(
+    node: Expression, kind: SQLType, result: Callable[[Expression], Expression]
+) -> Expression:
+    """The values of all rows, nulls included, in their order, and what is made of them."""
+    order, value = None, node.this
+    if isinstance(value, exp.Order):
+        order, value = value.expressions, value.this
+    distinct = isinstance(value, exp.Distinct)
+    if distinct:
+        value = value.expressions[0]
+    keys = [item.this for item in order or ()]
+    parts = [*keys, value]
+    names = [f"k{n}" for n in range(len(keys))] + [_ROW]
+    row = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=exp.to_identifier(name), expression=part.copy())
+            for name, part in zip(names, parts, strict=True)
+        ]
+    )
+    # COLLECT_SET would compare whole rows of keys and value, as DISTINCT with ORDER BY does.
+    rows: Expression = exp.Anonymous(
+        this="COLLECT_SET" if distinct else "COLLECT_LIST", expressions=[row]
+    )
+    rows = typed(rows, kind)
+    if order:
+        rows = _call("ARRAY_SORT", kind, rows, _comparator(order, names))
+    each = exp.Lambda(
+        this=exp.Dot(this=exp.to_identifier("x"), expression=exp.to_identifier(_ROW)),
+        expressions=[exp.to_identifier("x")],
+    )
+    array = types.array(kind) if not types.is_array(kind) else kind
+    values = exp.Anonymous(this="TRANSFORM", expressions=[rows, each])
+    some = exp.Anonymous(this="NULLIF", expressions=[values, _empty(array)])
+    return result(typed(some, kind))
+
+
+def _empty(kind: SQLType) -> Expression:
+    return cast(exp.Array(expressions=[]), kind)
+
+
+def _comparator(order: list[Expression], names: list[str]) -> Expression:
+    """`(a, b) -> ..`: -1, 0 or 1."""
+    ifs = []
+
+    def part(side: str, name: str) -> Expression:
+        return exp.Dot(this=exp.to_identifier(side), expression=exp.to_identifier(name))
+
+    for item, name in zip(order, names, strict=False):
+        down = bool(item.args.get("desc"))
+        nulls_first = bool(item.args.get("nulls_first"))
+        a, b = part("a", name), part("b", name)
+
+        def null(side: Expression) -> Expression:
+            return exp.Is(this=side.copy(), expression=exp.Null())
+
+        one_null = exp.And(this=null(a), expression=exp.Not(this=null(b)))
+        other_null = exp.And(this=exp.Not(this=null(a)), expression=null(b))
+        ifs += [
+            exp.If(this=one_null, true=number(-1 if nulls_first else 1)),
+            exp.If(this=other_null, true=number(1 if nulls_first else -1)),
+            exp.If(this=exp.LT(this=a, expression=b), true=number(1 if down else -1)),
+            exp.If(this=exp.GT(this=a.copy(), expression=b.copy()), true=number(-1 if down else 1)),
+        ]
+    compared = exp.Case(ifs=ifs, default=number(0))
+    sides = [exp.to_identifier("a"), exp.to_identifier("b")]
+    return exp.Lambda(this=compared, expressions=sides)
+
+
+# -- aggregates over sorted rows -----------------------------------------------------------------
+
+
+def _filter(node: Expression) -> Expression:
+    """FILTER belongs to the aggregate inside of what is made of it."""
+    inner = node.this
+    if not isinstance(inner, exp.Anonymous) or inner.name == "LISTAGG":
+        return node
+    where = node.expression
+
+    def of(part: Expression) -> Expression:
+        if isinstance(part, exp.Anonymous) and part.name in ("COLLECT_LIST", "COLLECT_SET"):
+            return exp.Filter(this=part.copy(), expression=where.copy())
+        return part
+
+    return transformed(inner, of)
+
+
+def _within_group(node: Expression) -> Expression:
+    """sqlglot has an approximation for percentiles."""
+    inner = node.this
+    names = {exp.PercentileCont: "PERCENTILE_CONT", exp.PercentileDisc: "PERCENTILE_DISC"}
+    name = names.get(type(inner))
+    if name is None:
+        return node
+    call = exp.Anonymous(this=name, expressions=[inner.this.copy()])
+    return exp.WithinGroup(this=call, expression=node.expression.copy())
+
+
+_RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
+    exp.IntDiv: _int_div,
+    exp.Div: _div,
+    exp.Round: _round,
+    exp.Ceil: _whole,
+    exp.Floor: _whole,
+    exp.Trunc: _trunc,
+    exp.Sum: _sum,
+    exp.Cast: _cast,
+    exp.Substring: _substring,
+    exp.RegexpILike: _any_case,
+    exp.SimilarTo: _similar,
+    exp.RegexpReplace: _regexp_replace,
+    exp.GroupConcat: _group_concat,
+    exp.Add: _temporal,
+    exp.Sub: _temporal,
+    exp.DateBin: _date_bin,
+    exp.Extract: _extract,
+    exp.Bracket: _bracket,
+    exp.ArraySize: _array_size,
+    exp.ArrayAgg: _array_agg,
+    exp.FirstValue: _first,
+    exp.LastValue: _last,
+    exp.Filter: _filter,
+    exp.WithinGroup: _within_group,
+}
