@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from sqlglot import exp
+
 from streamsql.nodes import Expression
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
@@ -13,7 +15,8 @@ from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.operators.view_lineage import lineage_of
 from streamsql.planner.operators.view_stores import stores_of
-from streamsql.planner.relational.algebra import Field, RelationalPlan
+from streamsql.planner.relational import algebra
+from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
 from streamsql.planner.relational.text import lines
 from streamsql.schema import Kind, Schema
 
@@ -30,7 +33,7 @@ class View(Operator):
     fields: tuple[Field, ...]
     """The field of each column of the schema but ROW_KEY."""
 
-    expressions: tuple[Expression, ...] = ()
+    bindings = ()
     obstacles = ("a materialized view is maintained batch by batch",)
     deletions = Deletions.WRITTEN
     time_decides = False
@@ -40,6 +43,13 @@ class View(Operator):
     @property
     def inputs(self) -> tuple[Operator, ...]:
         return self.scans
+
+    @cached_property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The columns of sources that it reads."""
+        scans = (each for each in relations(self.plan.root) if isinstance(each, algebra.Scan))
+        names = dict.fromkeys(name for scan in scans for name, _ in scan.columns)
+        return tuple(exp.Column(this=exp.to_identifier(name, quoted=True)) for name in names)
 
     @property
     def schema(self) -> Schema:
