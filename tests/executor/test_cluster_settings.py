@@ -26,7 +26,7 @@ def test_settings_of_executors_are_taken() -> None:
     ("name", "value", "error", "message"),
     [
         ("spark.dynamicAllocation.enabled", "true", UnsupportedError, "holds its task slots"),
-        ("spark.speculation", "TRUE", UnsupportedError, "writes its rows twice"),
+        ("spark.speculation", "TRUE", UnsupportedError, "would write its rows twice"),
         ("spark.task.maxFailures", "4", ConfigError, "is set by the engine"),
         ("spark.jars", "mine.jar", ConfigError, "is set by the engine"),
         ("spark.driver.memory", "4g", ConfigError, "is set by the engine"),
