@@ -67,7 +67,7 @@ def test_a_condition_is_looked_at_once_and_at_the_deadline(clock: Clock) -> None
     assert not await_condition(lambda: False, 1, every=0.7)
 
 
-def test_what_a_condition_raises_goes_on(clock: Clock) -> None:
+def test_what_a_condition_raises_is_passed_on(clock: Clock) -> None:
     with pytest.raises(Passing):
         await_condition(Failing(1), 5)  # type: ignore[arg-type]
 

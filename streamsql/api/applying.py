@@ -64,7 +64,7 @@ class Changes:
             except StreamSQLError:
                 return found
 
-        return self._told("planning the files failed", plan)
+        return self._reported("planning the files failed", plan)
 
     def apply(
         self,
@@ -122,7 +122,7 @@ class Changes:
     def _leading(self, failure: str, work: Callable[[], list[Result]]) -> list[Result]:
         if self._state.failover is not None:
             self._state.failover.check_leads()
-        return self._told(failure, work)
+        return self._reported(failure, work)
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
         return self.plan([self._before()], prune=True, session=self._bare(session))
@@ -163,7 +163,7 @@ class Changes:
         session = replace(own, variables={**own.variables, **given})
         return Context(self._state, session, lambda path: ())
 
-    def _told(self, failure: str, work: Callable[[], T]) -> T:
+    def _reported(self, failure: str, work: Callable[[], T]) -> T:
         """Converts unexpected exceptions to internal errors."""
         try:
             return work()

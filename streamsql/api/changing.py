@@ -23,7 +23,7 @@ from streamsql.status import QueryInfo
 
 REFUSED = 5
 UNCHANGED = Action.NONE.value
-_ANEW = (ChangeClass.STATE, ChangeClass.REBUILD)
+_REBUILT = (ChangeClass.STATE, ChangeClass.REBUILD)
 
 
 @dataclass(frozen=True)
@@ -248,5 +248,5 @@ def _shown(item: Item, readers: Sequence[str]) -> PlannedChange:
         tuple(readers),
         item.state if changed else "",
         item.read_again,
-        item.obstacle if changed and item.change.change in _ANEW and not item.keeps else None,
+        item.obstacle if changed and item.change.change in _REBUILT and not item.keeps else None,
     )

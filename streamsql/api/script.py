@@ -40,7 +40,7 @@ class PreparedStatement:
         return isinstance(self.node, nodes.SelectQuery | nodes.Print)
 
     @property
-    def goes_on(self) -> bool:
+    def continuous(self) -> bool:
         """Whether its rows arrive continuously: a push query, or PRINT."""
         if isinstance(self.node, nodes.SelectQuery):
             return self.node.query.emit is not None

@@ -54,7 +54,7 @@ def plan_create_sink(statement: CreateSink, planning: Planning) -> QueryStatemen
     query_id = query_id or numbered_id(f"SINK_{statement.name.upper()}", catalog)
     planned = _planned(statement, planning, query_id)
     if existing is not None:
-        _check_goes_on(existing, planned, planning)
+        _check_resumes(existing, planned, planning)
     return replace(planned, replaces=existing is not None)
 
 
@@ -234,7 +234,7 @@ def _check_columns(
 # -- OR REPLACE ----------------------------------------------------------------------------------
 
 
-def _check_goes_on(existing: ExternalSink, planned: QueryStatementPlan, planning: Planning) -> None:
+def _check_resumes(existing: ExternalSink, planned: QueryStatementPlan, planning: Planning) -> None:
     """Raises UnsupportedError if the existing sink's query cannot resume with the new
     definition."""
     statement = parse_one(existing.statement)

@@ -16,7 +16,7 @@ from streamsql.errors import (
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.ddl.constraints import declared_constraints
-from streamsql.planner.ddl.replacement import Replacement, is_built_anew
+from streamsql.planner.ddl.replacement import Replacement, needs_rebuild
 from streamsql.planner.ddl.replacing import check_name_is_free
 from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
@@ -91,7 +91,7 @@ def plan_create_as(
     query = query_plan(root, statement.query, built, planning, query_id)
     rebuilds = planning.rebuilds
     if existing is not None and not rebuilds:
-        rebuilds = is_built_anew(Replacement(existing, sink, query, statement), catalog)
+        rebuilds = needs_rebuild(Replacement(existing, sink, query, statement), catalog)
     return QueryStatementPlan(
         query,
         sink,

@@ -143,7 +143,7 @@ class Client:
     # -- running -----------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
+    async def busy(self) -> AsyncIterator[None]:
         """Statements within the block have as long as `statement_timeout` says."""
         try:
             async with asyncio.timeout(self.settings.timeout):
@@ -165,13 +165,13 @@ class Client:
         script = await self.limits.short(lambda: self.preparer.parsed(written))
         (statement,) = script.statements
         self._check_leads(script)
-        if statement.is_query and not statement.goes_on:
+        if statement.is_query and not statement.continuous:
             answer = await self._placed(self.limits.short(lambda: self._lookup(script)), written)
             if answer is not None:
                 return self._answered(answer, prepared, form)
         results = self._working(prepared, script, written, form)
         waiting = sum(map(len, (self.session.transaction or {}).values()))
-        slot = await self.limits.admitted(goes_on=statement.goes_on)
+        slot = await self.limits.admitted(continuous=statement.continuous)
         _when_ended(results, slot.release)
         results.park = partial(_park, slot, results)
         try:

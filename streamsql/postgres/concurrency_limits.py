@@ -22,10 +22,10 @@ class ConcurrencyLimits:
         self._pushes = pushes
         self.work = work
 
-    async def admitted(self, *, goes_on: bool) -> Slot:
-        """Slot of a starting statement: a push-query slot with `goes_on`, otherwise a scan slot,
+    async def admitted(self, *, continuous: bool) -> Slot:
+        """Slot of a starting statement: a push-query slot with `continuous`, otherwise a scan slot,
         which is awaited, and a thread."""
-        if goes_on:
+        if continuous:
             self.push()
             return Slot(self, self.pushed, parked=True)
         await self._scans.acquire()

@@ -43,13 +43,13 @@ async def copy_to(command: Copy, piece: Piece, client: Client, channel: Channel)
         if results.columns is None:
             raise PgError("42601", "COPY TO takes a SELECT")
         channel.write(answers.copy_out(len(results.columns), form.code))
-        if results.goes_on:
+        if results.continuous:
             await channel.flush()
         while rows := await results.take(None):
             count += len(rows)
             for row in rows:
                 channel.write(row)
-            if (results.goes_on or channel.full) and await channel.is_slow():
+            if (results.continuous or channel.full) and await channel.is_slow():
                 results.park()
                 await channel.flush()
     finally:

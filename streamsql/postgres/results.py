@@ -50,7 +50,7 @@ class Results:
     def __init__(self, tag: str) -> None:
         self.columns: tuple[Column, ...] | None = None
         self.remarks: deque[Remark] = deque()
-        self.goes_on = False
+        self.continuous = False
         """Whether rows come for as long as one looks."""
         self.done = False
         self.sent = 0
@@ -88,7 +88,7 @@ class Results:
         try:
             async with asyncio.timeout_at(deadline):
                 while len(self._rows) < enough and not self.done:
-                    if self._rows and self.goes_on and seconds is None:
+                    if self._rows and self.continuous and seconds is None:
                         break
                     await self._more()
         except TimeoutError:
@@ -163,7 +163,7 @@ class Working(Results):
                 case _Count():
                     self._counted = item.count
                 case _Columns():
-                    self.columns, self.goes_on = item.columns, item.goes_on
+                    self.columns, self.continuous = item.columns, item.continuous
                 case BaseException():
                     self.done = True
                     raise item
@@ -236,7 +236,7 @@ class Working(Results):
         try:
             if ended:
                 return False
-            return self._rows_of(fields, rows, goes_on=True)
+            return self._rows_of(fields, rows, continuous=True)
         finally:
             stream.cancel()
             with self._lock:
@@ -247,11 +247,11 @@ class Working(Results):
         fields: Sequence[Field],
         rows: Iterable[Sequence[object]],
         *,
-        goes_on: bool = False,
+        continuous: bool = False,
     ) -> bool:
         columns = columns_of(fields)
         self._told = True
-        if not self._outbox.put(_Columns(columns, goes_on)):
+        if not self._outbox.put(_Columns(columns, continuous)):
             return False
         write = self._form.writer(columns)
         try:
@@ -278,4 +278,4 @@ class _Count:
 @dataclass(frozen=True)
 class _Columns:
     columns: tuple[Column, ...]
-    goes_on: bool
+    continuous: bool

@@ -168,7 +168,7 @@ class SessionProtocol:
         return await self.client.limits.short(lambda: statements(text))
 
     async def _simple(self, piece: Piece) -> None:
-        async with self.client.at_work():
+        async with self.client.busy():
             prepared = await self.client.prepare(piece)
             if prepared.parameters:
                 raise PgError("42P02", "unknown parameter $1")
@@ -213,7 +213,7 @@ class SessionProtocol:
     async def _send(self, results: Results, limit: int | None) -> bool:
         """Sends at most that number of rows; returns whether there may be more. Continuous rows are
         flushed as they arrive."""
-        async with self.client.at_work():
+        async with self.client.busy():
             left = limit
             while left is None or left > 0:
                 rows = await results.take(left)
@@ -225,7 +225,7 @@ class SessionProtocol:
                 left = None if left is None else left - len(rows)
                 for row in rows:
                     self.channel.write(row)
-                if results.goes_on or self.channel.full:
+                if results.continuous or self.channel.full:
                     if await self.channel.is_slow():
                         results.park()
                         await self.channel.flush()
@@ -260,7 +260,7 @@ class SessionProtocol:
             case Bind():
                 self._bind(message)
             case Describe(kind, name):
-                async with self.client.at_work():
+                async with self.client.busy():
                     await self._describe(kind, name)
             case Execute(name, rows):
                 await self._execute(name, rows or None)
@@ -282,7 +282,7 @@ class SessionProtocol:
         if len(pieces) > 1:
             raise PgError(SYNTAX, "cannot insert multiple commands into a prepared statement")
         self._check_room(self._prepared)
-        async with self.client.at_work():
+        async with self.client.busy():
             prepared = await self.client.prepare(pieces[0], message.types)
         self.client.check_may_run(prepared)
         self._prepared[message.name] = prepared
@@ -336,7 +336,7 @@ class SessionProtocol:
             return
         if portal.results is None:
             self.client.check_may_run(portal.prepared)
-            async with self.client.at_work():
+            async with self.client.busy():
                 results = await self.start(portal.prepared, portal.values, portal.form)
             if results is None:
                 return

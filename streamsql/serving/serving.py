@@ -71,7 +71,7 @@ class Serving:
 
     def _warm_up(self, source: Source) -> None:
         """Of a table that is followed: let the JVM compile before anybody waits for it."""
-        self._warming.go_on(source, self.stores, self._lookups.rehearse)
+        self._warming.resume(source, self.stores, self._lookups.rehearse)
 
     def close(self) -> None:
         """Stop following tables and answering pull queries."""

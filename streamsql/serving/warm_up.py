@@ -50,7 +50,7 @@ class WarmUp:
         """The Spark session that has compiled queries, and the one that has looked up keys."""
         self._looked_up: object = None
 
-    def go_on(self, source: Source, stores: TableStores, rehearse: Rehearse) -> None:
+    def resume(self, source: Source, stores: TableStores, rehearse: Rehearse) -> None:
         """Prepares what is possible for an open store. Once per JVM."""
         spark = self._services.current_spark()
         if spark is None or self._looked_up is spark:

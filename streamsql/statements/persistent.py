@@ -12,7 +12,7 @@ from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, 
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
-from streamsql.planner.ddl.replacement import check_goes_on
+from streamsql.planner.ddl.replacement import check_resumes
 from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.properties import SHUFFLE_PARTITIONS
@@ -63,9 +63,9 @@ def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
         return [Message(f"Query {statement.name} already has these settings.")]
     context = replace(context, session=replace(context.session, properties=properties))
     if _moves_state(known, properties):
-        _, *warnings = _build_anew(create, statement.name, context)
+        _, *warnings = _rebuild(create, statement.name, context)
     else:
-        _, *warnings = _start(create, context, goes_on=known)
+        _, *warnings = _start(create, context, resumed=known)
     return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
 
 
@@ -78,23 +78,23 @@ def _start(
     statement: CreateAsSelect | InsertInto | CreateSink,
     context: Context,
     *,
-    goes_on: Definition | None = None,
+    resumed: Definition | None = None,
 ) -> list[Result]:
-    """`goes_on`: the query that resumes from its checkpoint without a rebuild."""
+    """`resumed`: the query that resumes from its checkpoint without a rebuild."""
 
     def carry(prepared: _Prepared | NothingToDo | str) -> _Prepared | NothingToDo | str:
         return _started(prepared, context) if isinstance(prepared, _Prepared) else prepared
 
-    found = context.carry_out(lambda: _prepared(statement, context, goes_on), carry)
+    found = context.carry_out(lambda: _prepared(statement, context, resumed), carry)
     if isinstance(found, NothingToDo):
         return [Warning(found.warning)]
     if isinstance(found, str):
         # This can take long. Planning uses the definitions at its end.
-        return _build_anew(statement, found, context)
+        return _rebuild(statement, found, context)
     return _awaited(found, context)
 
 
-def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
+def _needs_rebuild(planned: QueryStatementPlan, state: EngineState) -> bool:
     if not planned.replaces or planned.sink is None or planned.query.query_id is None:
         return False
     # The running plan may be older than the catalog.
@@ -102,7 +102,7 @@ def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
     return planned.rebuilds or not compare_queries(known.plan, planned.query).may_mix
 
 
-def _build_anew(statement: Statement, query_id: str, context: Context) -> list[Result]:
+def _rebuild(statement: Statement, query_id: str, context: Context) -> list[Result]:
     """Executed and logged as `streamsql apply` of this statement."""
     text = NamedText("CREATE OR REPLACE", to_sql(statement) + ";")
     # The text already contains them.
@@ -130,7 +130,7 @@ class _Prepared:
 def _prepared(
     statement: CreateAsSelect | InsertInto | CreateSink,
     context: Context,
-    goes_on: Definition | None,
+    resumed: Definition | None,
 ) -> _Prepared | NothingToDo | str:
     """All access to Kafka, a registry and Spark; the id of a query to rebuild."""
     state, properties = context.state, dict(context.session.properties)
@@ -141,16 +141,16 @@ def _prepared(
     assert isinstance(planned, QueryStatementPlan)
     query_id = planned.query.query_id
     assert query_id is not None
-    if goes_on is not None and state.queries.definition(query_id) is not goes_on:
+    if resumed is not None and state.queries.definition(query_id) is not resumed:
         raise ExternalError(f"query {query_id} was changed by another statement", retryable=True)
-    if goes_on is None and _is_built_anew(planned, state):
+    if resumed is None and _needs_rebuild(planned, state):
         return query_id
     sql = to_sql(statement) + ";"
     definition = define(sql, planned, state.catalog, properties, None, state.log.next_sequence)
     if planned.replaces:
         known = state.queries.definition(query_id)
         if planned.sink is not None:
-            check_goes_on(planned.sink, compare_queries(known.plan, planned.query), None)
+            check_resumes(planned.sink, compare_queries(known.plan, planned.query), None)
         definition = replace(
             definition, starting_offsets=known.starting_offsets, generation=known.generation
         )

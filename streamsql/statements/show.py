@@ -182,7 +182,7 @@ def _sinks(context: Context, extended: bool) -> Iterable[Result]:
 
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
     state = context.state
-    overrides = {**_told_at_start(state.config), **context.session.properties}
+    overrides = {**_start_options(state.config), **context.session.properties}
     sizes = state.sizes.effective()
     rows = [
         (
@@ -197,7 +197,7 @@ def _properties(context: Context, extended: bool) -> Iterable[Result]:
     return [Rows(fields, rows)]
 
 
-def _told_at_start(config: EngineConfig) -> dict[str, str]:
+def _start_options(config: EngineConfig) -> dict[str, str]:
     return {n: value for n, value in config.properties.items() if PROPERTIES[n].at_start}
 
 

@@ -120,7 +120,7 @@ class AssertingRun:
         if number >= len(records):
             message = f"Expected another record for {source.name} but already read all records"
             raise AssertionFailed(
-                message, statement, [f"expected {_show(wanted)}", *_told(records)]
+                message, statement, [f"expected {_show(wanted)}", *_listed(records)]
             )
         self._asserted[source.topic.name] += 1
         found = records[number]
@@ -146,7 +146,7 @@ class AssertingRun:
         return {**wanted, "window": given or None}
 
 
-def _told(records: Sequence[JSONObject]) -> list[str]:
+def _listed(records: Sequence[JSONObject]) -> list[str]:
     return [f"found    {_show(record)}" for record in records] or ["found nothing"]
 
 

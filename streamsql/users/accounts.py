@@ -20,7 +20,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from streamsql.errors import ConfigError
 from streamsql.roles import Role
-from streamsql.users.scram import Verifier, nobody, read_verifier, verifier_of
+from streamsql.users.scram import Verifier, decoy, read_verifier, verifier_of
 
 REMEMBERED = 1000
 """Size of the login cache."""
@@ -90,7 +90,7 @@ class Users:
         with self._lock:
             others = list(self._accounts.values())
         like = others[int.from_bytes(self._digest(name, "")) % len(others)] if others else None
-        return None if like is not None and like.verifier is None else nobody(name, self._salt)
+        return None if like is not None and like.verifier is None else decoy(name, self._salt)
 
     def account(self, name: str) -> Account | None:
         """The current line of a user."""

@@ -62,7 +62,7 @@ def read_verifier(text: str) -> Verifier | None:
     return Verifier(int(found[1]), salt, stored, server)
 
 
-def nobody(name: str, secret: bytes) -> Verifier:
+def decoy(name: str, secret: bytes) -> Verifier:
     """A verifier that no password matches, constant per name, so clients cannot detect unknown
     names."""
     salt = hmac.digest(secret, name.encode(), "sha256")[:16]

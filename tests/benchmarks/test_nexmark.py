@@ -41,7 +41,7 @@ def test_some_queries_can_be_chosen() -> None:
         (["--flink-jars", "/"], "no flink-dist*.jar"),
     ],
 )
-def test_what_is_wrong_is_told(
+def test_what_is_wrong_is_reported(
     options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -34,7 +34,7 @@ def test_what_is_no_address(text: str) -> None:
         postgres_address(text)
 
 
-def test_who_lets_everybody_in_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_who_lets_everybody_in_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         warn_if_open("5433", ServerConfig())
         warn_if_open("0.0.0.0:5433", ServerConfig(users_file=Path("users")))

@@ -36,7 +36,7 @@ def test_a_column_is_not_hidden_by_what_a_tuple_has() -> None:
     assert (row.count, row.index) == (7, 8)
 
 
-def test_a_name_that_is_none_is_told() -> None:
+def test_a_name_that_is_none_is_reported() -> None:
     row = row_type(("USER",))(("ann",))
     with pytest.raises(KeyError, match="Did you mean USER"):
         row["USR"]

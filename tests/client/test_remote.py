@@ -171,7 +171,7 @@ def test_a_server_that_goes_is_noticed(tmp_path: Path) -> None:
     engine.offline.close()
 
 
-def test_nobody_there() -> None:
+def test_no_server() -> None:
     with pytest.raises(ExternalError, match="cannot reach http://127.0.0.1:1: connection refused"):
         RemoteEngine(Address.of("127.0.0.1:1")).start()
 

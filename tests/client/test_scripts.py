@@ -35,7 +35,7 @@ def test_a_variable_is_read_when_the_script_has_its_turn() -> None:
     assert next(found) == Piece(script="folder/a.sql")
 
 
-def test_a_script_without_a_name_is_told_with_its_place() -> None:
+def test_a_script_without_a_name_is_reported_with_its_place() -> None:
     with pytest.raises(ParseError) as raised:
         list(pieces("SHOW TABLES;\nRUN SCRIPT 5;", {}))
     assert "line 2, column 12" in render(raised.value)

@@ -92,7 +92,7 @@ def test_without_a_terminal(server: str, tmp_path: Path) -> None:
     assert failed.returncode == 1 and f"{script}:2:6: syntax error" in failed.stderr
 
 
-def test_nobody_there() -> None:
+def test_no_server() -> None:
     failed = run("127.0.0.1:1", "-e", "SHOW STREAMS;")
     assert failed.returncode == 2
     assert failed.stderr.startswith("external error: cannot reach http://127.0.0.1:1")

@@ -175,7 +175,7 @@ def test_rows_arrive_with_their_stream() -> None:
     assert found[1:] == [Message("after")]
 
 
-def test_rows_that_nobody_reads_are_skipped() -> None:
+def test_rows_that_no_client_reads_are_skipped() -> None:
     stream = RowStream("q1", (Field("N", types.INT),), iter([Row((1,))] * 5), Nothing())
     kinds = [type(result) for result in sent([stream, Message("after")]).results()]
     assert kinds == [RowStream, Message]

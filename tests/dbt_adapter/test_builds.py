@@ -39,14 +39,14 @@ def test_what_is_there_is_left_alone() -> None:
     assert len(client.done) == 3
 
 
-def test_what_goes_on_is_replaced() -> None:
+def test_what_continues_is_replaced() -> None:
     client = StandIn(SOURCE + TABLE + READERS)
     assert built(client, "table", "t", COUNTS.replace("n FROM", "n, 2 AS x FROM")) == "changed"
     assert last(client, 1)[0].startswith("CREATE OR REPLACE TABLE T")
     assert built(client, "view", "w", "SELECT k FROM t") == "changed"
 
 
-def test_what_does_not_go_on_says_what_to_do() -> None:
+def test_what_does_not_continue_says_what_to_do() -> None:
     client = StandIn(SOURCE + TABLE + READERS)
     other = COUNTS.replace("GROUP BY", "WHERE v > 1 GROUP BY")
     with pytest.raises(ServerError, match="class 4") as refused:

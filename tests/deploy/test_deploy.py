@@ -86,7 +86,7 @@ def test_probes_ask_what_the_server_answers_without_a_login() -> None:
     assert asked[2] in PATHS
 
 
-def test_nobody_is_root() -> None:
+def test_no_container_runs_as_root() -> None:
     user, group = map(int, instructions()["USER"].split(":"))
     security = POD["securityContext"]
     assert (security["runAsUser"], security["runAsGroup"], security["fsGroup"]) == (

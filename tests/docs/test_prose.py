@@ -86,10 +86,10 @@ def test_terms_of_the_field(path: str) -> None:
 
 
 def test_the_rules_find_what_they_are_for() -> None:
-    text = "It is rebuilt\nby whoever goes on."
+    text = "It is built anew\nby whoever goes on."
     assert list(findings(text, 3)) == [
         "3: 'anew': again",
-        "3: 'rebuilt': rebuilt",
+        "3: 'built anew': rebuilt",
         "4: 'whoever': the reader, the client or another noun",
         "4: 'goes on': continue, resume",
     ]

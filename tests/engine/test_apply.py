@@ -111,7 +111,7 @@ INSERT = "INSERT INTO $j SELECT k, n, '{0}' AS text FROM $s{1};\n"
 BESIDE = "INSERT INTO $j SELECT k, n, 'beside' AS text FROM $s;\n"
 
 
-def test_an_insert_goes_on_by_another_text(
+def test_an_insert_continues_by_another_text(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each record has its row, by the text of its time; the query beside it is not touched. The

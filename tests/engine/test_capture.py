@@ -94,7 +94,7 @@ def test_tables_are_what_the_database_has(
         await_until(lambda: served(live) == table.bodies(), "the served rows", PATIENCE)
 
 
-def test_a_truncated_table_stops_the_query_until_it_is_told_to_go_on(
+def test_a_truncated_table_stops_the_query_until_it_may_continue(
     live: Live, postgresql: Database, kafka: KafkaClient
 ) -> None:
     live.run(SOURCE.format("") + QUERIES)

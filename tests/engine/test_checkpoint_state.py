@@ -118,7 +118,7 @@ def test_what_rules_prune_does_not_change_the_state(
     assert checkpoint.content["stores"] == kept
 
 
-def test_an_aggregate_that_nobody_reads_is_kept(live: Live, folder: Path) -> None:
+def test_an_aggregate_that_no_client_reads_is_kept(live: Live, folder: Path) -> None:
     live.run(
         "SET 'processing.mode' = 'microbatch';"
         "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"

@@ -30,7 +30,7 @@ def running(live: Live, restartable: Restartable, settings: str, mode: str) -> P
     return restartable.config.data_dir / "checkpoints" / query
 
 
-def test_a_real_time_query_commits_as_often_as_it_is_told(
+def test_a_real_time_query_commits_as_often_as_configured(
     live: Live, restartable: Restartable
 ) -> None:
     settings = "SET 'streamsql.processing.commit.interval.ms' = '5000';"
@@ -67,9 +67,7 @@ def test_what_time_decides_is_written_after_one_interval(live: Live) -> None:
     assert time.monotonic() - begun < 20.0 + MARGIN
 
 
-def test_micro_batches_are_as_far_apart_as_they_are_told(
-    live: Live, restartable: Restartable
-) -> None:
+def test_micro_batches_are_as_far_apart_as_configured(live: Live, restartable: Restartable) -> None:
     settings = "SET 'processing.mode' = 'microbatch'; SET 'processing.batch.interval.ms' = '5000';"
     offsets = running(live, restartable, settings, "micro-batch") / "offsets"
 

@@ -72,7 +72,7 @@ def test_a_query_says_which_records_it_lost(live: Live, kafka: KafkaClient, mode
     assert live.engine.query_metrics()[query].records_lost == 2
 
 
-def test_a_topic_that_was_made_anew_is_another_one(
+def test_a_topic_that_was_recreated_is_another_one(
     live: Live, kafka: KafkaClient, restartable: Restartable
 ) -> None:
     live.run(f"{CONTINUE} SET 'processing.mode' = 'microbatch'; {STREAM}")

@@ -200,7 +200,7 @@ def test_a_server_that_cannot_follow_any_more_never_leads(start: Start) -> None:
         second.run("DROP TYPE a;")
 
 
-def test_the_first_server_of_a_data_folder_goes_on_with_what_the_shell_has_made(
+def test_the_first_server_of_a_data_folder_continues_with_what_the_shell_has_made(
     tmp_path: Path,
 ) -> None:
     log = FileLog(tmp_path / "statements.log")

@@ -54,7 +54,7 @@ def query_id(live: Live, sql: str) -> str:
 
 @pytest.mark.variants
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
-def test_inner_and_left_joins_and_conditions_besides(live: Live, tmp_path: Path, mode: str) -> None:
+def test_inner_and_left_joins_and_other_conditions(live: Live, tmp_path: Path, mode: str) -> None:
     path = tmp_path / "cities %3A.csv"
     path.write_text(CITIES, "utf-8")
     live.run(f"SET 'processing.mode' = '{mode}';" + VISITS + cities(path))

@@ -103,7 +103,9 @@ def test_behind_a_match_that_has_begun(live: Live) -> None:
 @pytest.mark.parametrize(
     "after", [BY_SHOP.replace("AS total", "AS total, MAX(v) AS most"), BY_CITY], ids=["3", "4"]
 )
-def test_what_does_not_go_on_is_built_anew(live: Live, kafka: KafkaClient, after: str) -> None:
+def test_a_change_that_cannot_keep_its_state_is_rebuilt(
+    live: Live, kafka: KafkaClient, after: str
+) -> None:
     """By class. While it is built records come, and a restart finds what was logged."""
     live.run(SOURCE + BY_SHOP)
     load = Load(kafka, live.name("S"), 300)

@@ -77,7 +77,7 @@ def test_a_checkpoint_of_an_id_dropped_with_its_stream_is_kept(tmp_path: Path) -
         assert kept.exists()
 
 
-def test_checkpoints_that_are_nobodys_are_removed(tmp_path: Path) -> None:
+def test_unowned_checkpoints_are_removed(tmp_path: Path) -> None:
     log(tmp_path, *HISTORY)
     # A crash between the log's TERMINATE and the end of it has left the first one's.
     old, unknown = checkpoint(tmp_path, "FILL", 3), checkpoint(tmp_path, "CSAS_X_7", 7)
@@ -139,7 +139,7 @@ def test_a_file_that_is_run_at_the_start_needs_no_second_fold(
         assert left_in(engine.state, engine.state.log, file, {}).passed == first.passed
 
 
-def test_a_file_that_is_run_later_is_told_of_what_came_after_the_start(tmp_path: Path) -> None:
+def test_a_file_that_is_run_later_learns_what_came_after_the_start(tmp_path: Path) -> None:
     log(tmp_path, HISTORY[0])
     with Offline(tmp_path) as engine:
         engine.run("CREATE TYPE p AS STRUCT<a INT>;")

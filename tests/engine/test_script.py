@@ -53,7 +53,7 @@ def test_which_rows_keep_coming() -> None:
         "PRINT t LIMIT 1;": True,
         "SHOW STREAMS;": False,
     }
-    assert {sql: one(sql).goes_on for sql in goes_on} == goes_on
+    assert {sql: one(sql).continuous for sql in goes_on} == goes_on
     assert [one(sql).is_query for sql in goes_on] == [True, True, True, False]
 
 

@@ -183,7 +183,7 @@ def ids(folder: Path) -> list[int]:
     return sorted(row["ID"] for row in read(folder, "PARQUET"))
 
 
-def test_it_goes_on_after_a_pause_a_restart_and_a_replacement(live: Live, folder: Path) -> None:
+def test_it_continues_after_a_pause_a_restart_and_a_replacement(live: Live, folder: Path) -> None:
     live.run(SMALL)
     insert(live, range(10))
     live.run(sink(folder))
@@ -212,7 +212,7 @@ def test_it_goes_on_after_a_pause_a_restart_and_a_replacement(live: Live, folder
     live.await_state(query.id, QueryState.RUNNING)
 
 
-def test_it_is_told_of_and_dropped(live: Live, folder: Path) -> None:
+def test_it_is_described_and_dropped(live: Live, folder: Path) -> None:
     live.run(SMALL + sink(folder))
     insert(live, range(3))
     await_rows(folder, "PARQUET", 3)

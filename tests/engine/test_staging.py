@@ -79,7 +79,7 @@ def test_what_is_not_promoted_has_not_happened(live: Live, kafka: KafkaClient, e
     as_made_anew(live, kafka, "", BY_SHOP)
 
 
-def test_what_goes_on_where_it_stops_is_not_staged(live: Live) -> None:
+def test_what_continues_where_it_stops_is_not_staged(live: Live) -> None:
     apply(live, SOURCE + BY_SHOP)
     with pytest.raises(UnsupportedError, match="no query needs a rebuild"):
         stage(live, SOURCE + BY_SHOP.replace("SUM(v) AS", "SUM(v) + 1 AS"))

@@ -98,7 +98,7 @@ def _await_alike(
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=[batch[0].id for batch in BATCHES])
-def test_streams_go_on_by_the_new_statements(
+def test_streams_continue_by_the_new_statements(
     batch: Sequence[Changed], live: Live, kafka: KafkaClient
 ) -> None:
     live.run(SOURCES)

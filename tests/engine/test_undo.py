@@ -96,7 +96,7 @@ def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClien
 
 
 @pytest.mark.slow
-def test_what_or_replace_has_built_anew_is_taken_back(live: Live, kafka: KafkaClient) -> None:
+def test_a_rebuild_by_or_replace_is_undone(live: Live, kafka: KafkaClient) -> None:
     """The statement is one of the shell's, and what it has applied a set like any."""
     live.run(SOURCE + BY_SHOP)
     load = Load(kafka, live.name("S"), 300)
@@ -143,7 +143,7 @@ LOOKED_UP = "CREATE STREAM $j AS SELECT $s.k AS k, $s.n AS n{1} FROM $s JOIN {0}
     ],
     ids=["class 2", "a join"],
 )
-def test_a_stream_goes_on_as_before(
+def test_a_stream_continues_as_before(
     live: Live, kafka: KafkaClient, before: str, after: str, change: int
 ) -> None:
     """What was written stays; each record has a row, by the text of its time."""

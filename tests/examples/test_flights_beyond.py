@@ -190,7 +190,7 @@ def test_tables(topics: KafkaClient, duck: duckdb.DuckDBPyConnection, table: str
     assert _final(topics, table, key) == expected
 
 
-def test_each_route_is_told_once(topics: KafkaClient, duck: duckdb.DuckDBPyConnection) -> None:
+def test_each_route_is_reported_once(topics: KafkaClient, duck: duckdb.DuckDBPyConnection) -> None:
     records = topics.consume("ROUTES", until=topics.end_offsets("ROUTES"))
     routes = Counter(_row(json.loads(record.value or b"")) for record in records)
     assert routes == _expected(duck, "SELECT DISTINCT carrier, origin, dest FROM flights")

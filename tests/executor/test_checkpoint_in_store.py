@@ -69,7 +69,7 @@ def ids(folder: StorePath) -> set[str | None]:
     return {id_of(gone) for gone in discarded(folder)}
 
 
-def test_what_is_discarded_is_nobodys_from_the_first_request_on() -> None:
+def test_what_is_discarded_is_unowned_from_the_first_request_on() -> None:
     note = json.dumps({"topic": "t", "settled": False})
     files = checkpoint("Q", 3, **{"rebuild.json": note}) | checkpoint("R", 4)
     stores = killed_after_each_request(files, lambda folder: discard_others(folder, {"R": 4}))
@@ -95,7 +95,7 @@ def test_another_generation_begins_with_nothing() -> None:
         assert is_settled(query, 5) and not has_commits(query)
 
 
-def test_one_that_was_built_anew_takes_the_place_of_the_old_one() -> None:
+def test_one_that_was_rebuilt_takes_the_place_of_the_old_one() -> None:
     files = checkpoint("Q", 3) | checkpoint("Q.rebuilt", 5)
     wanted = {name.replace(".rebuilt", ""): x for name, x in checkpoint("Q.rebuilt", 5).items()}
     wanted[f"{ROOT}/Q/metadata"] = files[f"{ROOT}/Q.rebuilt/metadata"]
@@ -112,7 +112,7 @@ def test_one_that_was_built_anew_takes_the_place_of_the_old_one() -> None:
         assert store.files == wanted
 
 
-def test_nothing_is_taken_for_new_where_there_is_none_built_anew() -> None:
+def test_nothing_is_adopted_without_a_rebuild() -> None:
     store = MemoryStore(checkpoint("Q", 3))
     adopt(store.place(ROOT) / "Q", 3)
     assert store.files == checkpoint("Q", 3)

@@ -26,7 +26,7 @@ def test_settings_of_executors_are_taken() -> None:
     ("name", "value", "error", "message"),
     [
         ("spark.dynamicAllocation.enabled", "true", UnsupportedError, "holds its task slots"),
-        ("spark.speculation", "TRUE", UnsupportedError, "write its rows twice"),
+        ("spark.speculation", "TRUE", UnsupportedError, "would write its rows twice"),
         ("spark.task.maxFailures", "4", ConfigError, "is set by the engine"),
         ("spark.jars", "mine.jar", ConfigError, "is set by the engine"),
         ("spark.driver.memory", "4g", ConfigError, "is set by the engine"),
@@ -77,7 +77,7 @@ def test_slots_are_those_of_the_executors_that_live() -> None:
     assert budget.free == 94, "four are left to micro-batches, or a quarter where there are few"
 
 
-def test_malloc_has_a_pool_a_processor_unless_told(
+def test_malloc_has_a_pool_a_processor_unless_configured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)

@@ -79,7 +79,7 @@ def engine(*names: str) -> Engine:
     return Engine({name: Query(definition(query_id=name)) for name in names})
 
 
-def test_who_dies_alone_is_stopped_and_the_others_go_on() -> None:
+def test_the_only_suspect_is_stopped_and_the_others_continue() -> None:
     one = engine("A", "B", "C")
     for _ in range(2):
         assert one.start() == {"A", "B", "C"}
@@ -143,7 +143,7 @@ def test_a_jvm_that_was_killed_says_nothing_of_its_queries() -> None:
     assert [query.failures.crashes for query in one.queries.values()] == [0, 0]
 
 
-def test_who_sleeps_is_not_at_work() -> None:
+def test_an_idle_query_is_not_active() -> None:
     one = engine("A", "B")
     for _ in range(3):
         one.start()

@@ -74,7 +74,7 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     return Scripted(tmp_path)
 
 
-def test_what_has_caught_up_goes_on_as_it_is(launcher: Scripted) -> None:
+def test_what_has_caught_up_continues_as_it_is(launcher: Scripted) -> None:
     query = definition()
     launcher.catch_up(query, SIZES.records_per_batch)
     launcher.live(query, Mode.REAL_TIME)
@@ -118,7 +118,7 @@ def test_what_is_to_replace_a_query_is_lowered_while_that_runs(launcher: Scripte
     assert checkpoint_metadata.read(launcher.checkpoint) is not None
 
 
-def test_what_is_built_anew_is_lowered_before_it_is_in_place(launcher: Scripted) -> None:
+def test_what_is_rebuilt_is_lowered_before_it_is_in_place(launcher: Scripted) -> None:
     query, launcher.up = definition(), True
     built = launcher.checkpoint.with_name("Q.rebuilt")
     launcher.make_ready(query, built)

@@ -101,7 +101,7 @@ def test_a_query_starts_no_process_for_its_files(spark: SparkSession, tmp_path: 
 
 
 @pytest.mark.parametrize("snapshots", [False, True])
-def test_a_checkpoint_of_hadoops_files_goes_on(
+def test_a_checkpoint_of_hadoops_files_continues(
     spark: SparkSession, tmp_path: Path, snapshots: bool
 ) -> None:
     real, link = tmp_path / "real", tmp_path / "link"

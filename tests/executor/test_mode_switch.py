@@ -143,7 +143,7 @@ def test_a_query_in_micro_batches_says_why_and_keeps_its_slots_free_until_it_ret
     assert slow.not_real_time is None
 
 
-def test_who_is_told_to_stay_in_real_time_stays() -> None:
+def test_a_query_set_to_real_time_stays_there() -> None:
     assert switched_at(checks(), query("realtime"), RISING)[0] is None
     # The lag within a batch is not known on a cluster.
     assert switched_at(checks(sys.maxsize), query(), RISING)[0] is None

@@ -335,7 +335,7 @@ def test_without_slots_it_runs_in_micro_batches(manager: QueryManager, script: S
     assert (info(manager).mode, info(manager).reason) == ("micro-batch", "no slots")
 
 
-def test_failures_are_retried_and_told(manager: QueryManager, script: Script) -> None:
+def test_failures_are_retried_and_reported(manager: QueryManager, script: Script) -> None:
     manager.add(definition())
     await_runs(script, "real-time").end(Failure("division of sheep", False))
     await_runs(script, "real-time", "real-time")
@@ -518,7 +518,7 @@ def test_what_memory_was_too_little_for_is_forgotten_with_its_query(
         (True, NEAR + 1, {}, ["catch up"]),
     ],
 )
-def test_what_was_stopped_in_order_goes_on_in_real_time(
+def test_what_was_stopped_in_order_continues_in_real_time(
     manager: QueryManager,
     script: Script,
     in_order: bool,

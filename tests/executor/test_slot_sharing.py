@@ -25,7 +25,7 @@ def query(
     return Query(asked, live, mode=mode, health=Health(use=use))
 
 
-def test_nothing_moves_while_nobody_waits() -> None:
+def test_nothing_moves_while_no_query_waits() -> None:
     idle = query("idle", mode=Mode.REAL_TIME, slept=10 * SLEEPS_SECONDS)
     quiet = query("quiet", mode=Mode.MICRO_BATCH, rate=0.1)
     assert to_move([idle, quiet], lambda q: True, NOW) is None

@@ -71,7 +71,7 @@ def test_a_java_that_does_not_run_is_no_java(
         find_java()
 
 
-def test_a_runtime_without_compiler_is_told(
+def test_a_runtime_without_compiler_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(_java(tmp_path / "jre", "17")))

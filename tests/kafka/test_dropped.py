@@ -23,7 +23,7 @@ def newest(kafka: KafkaClient, topic: str) -> dict[bytes | None, bytes | None]:
     return {record.key: record.value for record in records}
 
 
-def test_a_topic_made_anew_has_another_id(kafka: KafkaClient, topic_name: str) -> None:
+def test_a_recreated_topic_has_another_id(kafka: KafkaClient, topic_name: str) -> None:
     kafka.create_topic(topic_name)
     other = f"{topic_name}-other"
     first = kafka.topic_ids([topic_name, other])

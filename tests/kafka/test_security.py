@@ -52,7 +52,7 @@ def test_the_whole_engine_logs_in(
     assert "pa;ss" not in printed.out + printed.err
 
 
-def test_a_wrong_password_is_told(secured: tuple[str, Path]) -> None:
+def test_a_wrong_password_is_reported(secured: tuple[str, Path]) -> None:
     servers, ca = secured
     client = KafkaClient(servers, security=security(ca, "wrong"))
     assert not client.reachable(2.0)
@@ -60,7 +60,9 @@ def test_a_wrong_password_is_told(secured: tuple[str, Path]) -> None:
     assert "wrong" not in client.trouble
 
 
-def test_a_certificate_of_nobody_known_is_told(secured: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_certificate_of_an_unknown_authority_is_reported(
+    secured: tuple[str, Path], tmp_path: Path
+) -> None:
     import trustme
 
     servers, _ = secured

@@ -15,5 +15,5 @@ def test_partitions_that_came_later_are_read_from_their_beginning() -> None:
     assert told == {"t": {"0": 7, "1": 9, "2": EARLIEST, "3": EARLIEST}}
 
 
-def test_a_query_that_begins_at_the_beginning_is_told_so() -> None:
+def test_a_query_that_begins_at_the_beginning_is_explicit() -> None:
     assert starting_text(None, {"t": 4}.get) == "earliest"

@@ -107,7 +107,7 @@ def test_who_led_before_cannot_write_any_more(opened: Opened) -> None:
     assert read(opened()) == [entry(1), entry(2)]
 
 
-def test_what_a_crash_has_left_half_written_keeps_nobody_waiting(
+def test_what_a_crash_has_left_half_written_keeps_no_reader_waiting(
     opened: Opened, kafka: KafkaClient
 ) -> None:
     log = opened()

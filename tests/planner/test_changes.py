@@ -46,13 +46,13 @@ def _change(case: Case) -> str:
         keeps = not old.external and keeps_state(change, old.query.root, new.query.root)
     found = _replaced(before, after)
     assert (found == _GOES_ON) == change.may_mix or "elsewhere" in case.args
-    if keeps and found == _ANEW:
+    if keeps and found == _REBUILT:
         found = "its state is rewritten"
     return f"{_shown(change, keeps)}\nor replace: {found}"
 
 
 _GOES_ON = "continues"
-_ANEW = "is rebuilt"
+_REBUILT = "is rebuilt"
 
 
 def _replaced(before: str, after: str) -> str:
@@ -67,7 +67,7 @@ def _replaced(before: str, after: str) -> str:
     except StreamSQLError:
         return "refused"
     anew = isinstance(planned, QueryStatementPlan) and planned.rebuilds
-    return _ANEW if anew else _GOES_ON
+    return _REBUILT if anew else _GOES_ON
 
 
 def _shown(change: Change, keeps: bool) -> str:

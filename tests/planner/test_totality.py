@@ -53,7 +53,7 @@ def _given_by(planning: Callable[..., Planned]) -> tuple[type[Planned], ...]:
     return tuple(plan for plan in classes if plan is not Planned)
 
 
-def test_a_broken_plan_is_told() -> None:
+def test_a_broken_plan_is_reported() -> None:
     source = base_catalog().get("VIEWS")
     bad = Project(Scan(source, "VIEWS"), (), (Named("A", column_node(Column("NO", INT))),))
     assert list(problems(bad)) == ["Project: column NO is not in its input"]

@@ -109,7 +109,7 @@ class StandIn:
                 yield Message(f"{statement.kind} done")
                 return
             yield from self.offline.results(sql.text, session)
-        elif statement.goes_on:
+        elif statement.continuous:
             self.numbers = Numbers()
             rows = (Row(tuple(row.values[: len(fields)])) for row in self.numbers)
             yield RowStream("numbers_1", fields, rows, self.numbers)

@@ -62,7 +62,7 @@ def test_results_that_wait_have_places(tmp_path: Path) -> None:
     await_until(lambda: _threads() == 0, "the threads' end", SECONDS)
 
 
-def test_statements_at_work_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_statements_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "WAIT_SECONDS", 0.3)
     engine = StandIn(tmp_path)
     engine.open.clear()

@@ -27,7 +27,7 @@ def malformed(numbers: random.Random) -> bytes:
     return made
 
 
-def test_what_makes_no_sense_harms_nobody(
+def test_what_makes_no_sense_harms_no_other_client(
     stand_in: StandInListener, caplog: pytest.LogCaptureFixture
 ) -> None:
     numbers = random.Random(1)

@@ -27,7 +27,7 @@ def code_of(body: bytes) -> str:
     return fields[b"C"].decode()
 
 
-def test_portals_suspend_and_go_on(stand_in: StandInListener) -> None:
+def test_portals_suspend_and_continue(stand_in: StandInListener) -> None:
     with Raw(stand_in.port) as raw:
         raw.send(message(b"Q", b"BEGIN\0"))
         assert raw.types() == "CZ"

@@ -124,7 +124,7 @@ def test_a_broker_whose_disk_was_full_comes_back_with_all_that_it_had(tmp_path: 
             services.close()
 
 
-def test_it_looks_at_once_where_somebody_waits(
+def test_it_looks_at_once_where_a_query_waits(
     services: Failing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_watch, "WATCH_SECONDS", 600.0)

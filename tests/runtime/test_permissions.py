@@ -157,7 +157,7 @@ def test_only_an_admin_names_files_of_the_server() -> None:
     assert needed(parse(f"SET '{SCHEMA_REGISTRY_USER}' = 'a:b';")[0]) is not Role.ADMIN
 
 
-def test_what_each_server_is_told_is_not_logged() -> None:
+def test_the_configuration_of_each_server_is_not_logged() -> None:
     owned = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:pass"}
     assert without_owned_secrets(owned, owned) == {SCHEMA_REGISTRY_URL: "http://ours"}
     own_ones = {**owned, SCHEMA_REGISTRY_USER: "you:word"}
@@ -165,7 +165,7 @@ def test_what_each_server_is_told_is_not_logged() -> None:
     assert without_owned_secrets(owned, {}) == owned
 
 
-def test_nor_is_what_an_engine_by_itself_is_told(tmp_path: Path) -> None:
+def test_nor_is_the_configuration_of_a_lone_engine(tmp_path: Path) -> None:
     given = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:secret"}
     with Offline(
         tmp_path, config=EngineConfig(tmp_path, "127.0.0.1:1", properties=given)

@@ -207,7 +207,7 @@ def test_killed_at_every_moment(tmp_path: Path, cluster: Cluster, sql: str) -> N
         )
 
 
-def test_a_topic_that_was_made_anew_is_another_one(tmp_path: Path, cluster: Cluster) -> None:
+def test_a_topic_that_was_recreated_is_another_one(tmp_path: Path, cluster: Cluster) -> None:
     with Life(tmp_path, cluster) as engine:
         engine.run(f"{BEFORE} DROP STREAM c CASCADE DELETE TOPIC;")
         assert sorted(cluster.made) == ["B", "a"]

@@ -79,7 +79,7 @@ def test_without_a_certificate(upstream: str, certificates: Certificates) -> Non
         assert error.value.hint == f"Set {names.CERTIFICATE}."
 
 
-def test_an_authority_that_nobody_knows(upstream: str, certificates: Certificates) -> None:
+def test_an_authority_that_is_unknown(upstream: str, certificates: Certificates) -> None:
     with front(upstream, tls=certificates.server(of_clients=False)) as before:
         with pytest.raises(ExternalError, match="no answer from the schema registry") as error:
             client(before.url).subjects()

@@ -114,7 +114,7 @@ def test_properties_that_a_client_may_set(client: TestClient, name: str) -> None
     assert client.get(f"/is_valid_property/{name}").json() is True
 
 
-def test_reported_hosts_are_told_on(client: TestClient) -> None:
+def test_reported_hosts_are_passed_on(client: TestClient) -> None:
     host = {"host": "other", "port": 8088}
     assert client.post("/heartbeat", json={"hostInfo": host}).json() == {"isOk": True}
     lags = {"stateStoreLags": {"T": {}}, "updateTimeMs": 5}

@@ -140,7 +140,7 @@ def test_a_rebound_name_reads_nothing(engine: WatchedEngine, path: str) -> None:
         assert answer.json()["message"].startswith("'evil.example:8088' is not a name of this")
 
 
-def test_names_that_the_server_was_told(engine: WatchedEngine) -> None:
+def test_names_that_the_server_was_given(engine: WatchedEngine) -> None:
     names = {"allowed_hosts": ("proxy.example",), "advertised_url": "http://one.example:80"}
     with client(engine, **names) as server:
         for host in ("proxy.example", "one.example:8088", "localhost"):

@@ -92,7 +92,7 @@ def order(number: int, customer: str, price: str, status: str = "paid") -> dict[
     return {"id": f"o{number}", "customer": customer, "status": status, "price": price}
 
 
-def test_a_project_is_built_and_built_again_and_goes_on_after_a_change(
+def test_a_project_is_built_and_built_again_and_continues_after_a_change(
     server: LiveServer, dbt: Dbt, project: Path
 ) -> None:
     first = dbt("build")
@@ -132,7 +132,7 @@ def test_a_project_is_built_and_built_again_and_goes_on_after_a_change(
     }
 
 
-def test_what_cannot_go_on_begins_anew_where_that_is_asked_for(
+def test_a_change_that_cannot_keep_its_state_starts_over_on_request(
     server: LiveServer, dbt: Dbt, project: Path
 ) -> None:
     # Also of what another test has left.

@@ -92,7 +92,7 @@ def test_a_query_is_made_told_of_paused_and_ended(client: Client) -> None:
     assert ended == {"status": "SUCCESS", "message": f"Query {query} terminated.", "queryId": query}
 
 
-def test_what_is_told_of_a_source_and_its_query(client: Client) -> None:
+def test_what_is_reported_of_a_source_and_its_query(client: Client) -> None:
     def description() -> dict[str, Any]:
         found: dict[str, Any] = client.one("DESCRIBE readings EXTENDED;")["sourceDescription"]
         return found

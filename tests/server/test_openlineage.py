@@ -102,7 +102,7 @@ def stand(tmp_path: Path) -> Iterator[Stand]:
         yield Stand(offline)
 
 
-def test_what_is_told_of_a_query(
+def test_what_is_reported_of_a_query(
     stand: Stand, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "secret")
@@ -171,7 +171,7 @@ def test_what_is_looked_up(
     assert (city["namespace"], city["name"], city["field"]) == (namespace, name, "CITY")
 
 
-def test_a_run_is_told_from_its_start_to_its_end(stand: Stand, backend: Backend) -> None:
+def test_a_run_is_reported_from_its_start_to_its_end(stand: Stand, backend: Backend) -> None:
     reporter = LineageReporter(stand, backend.url, "shop")
     stand.stands(state=QueryState.STARTING)
     reporter.look()
@@ -210,7 +210,7 @@ def test_what_another_server_runs_is_none_of_ours(stand: Stand, backend: Backend
     assert backend.told() == ["START", "ABORT"]
 
 
-def test_what_a_backend_does_not_take_is_told_later(stand: Stand, backend: Backend) -> None:
+def test_what_a_backend_does_not_take_is_reported_later(stand: Stand, backend: Backend) -> None:
     reporter = LineageReporter(stand, backend.url, "shop")
     backend.takes = False
     with pytest.raises(Exception, match="503"):

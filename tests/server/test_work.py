@@ -30,15 +30,15 @@ SLOW = "SHOW STREAMS;"
 
 
 class Held(WatchedEngine):
-    """Its statements wait until `go`; `at_work` are the threads that do."""
+    """Its statements wait until `go`; `running` are the threads that do."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.go = threading.Event()
-        self.at_work = 0
+        self.running = 0
 
     def _hold(self) -> None:
-        self.at_work += 1
+        self.running += 1
         self.go.wait(SECONDS)
 
     def execute(self, sql: str | Script, session: Session | None = None) -> Iterator[Result]:
@@ -73,7 +73,7 @@ def test_one_bound_for_all_endpoints(held: Held, path: str) -> None:
         ThreadPoolExecutor() as clients,
     ):
         first = [clients.submit(_post, url, each) for each in (path, "/streamsql/execute")]
-        await_until(lambda: held.at_work == 2, "two are running", SECONDS)
+        await_until(lambda: held.running == 2, "two are running", SECONDS)
         for refused in ("/streamsql/execute", "/ksql"):
             answer = clients.submit(_post, url, refused).result(20)
             assert answer.status_code == 503
@@ -84,7 +84,7 @@ def test_one_bound_for_all_endpoints(held: Held, path: str) -> None:
             problem = json.loads(socket.recv(SECONDS))["error"]
         assert problem["error_code"] // 100 == 503
         assert httpx2.get(f"{url}/chc/live", timeout=5).status_code == 200
-        assert held.at_work == 2
+        assert held.running == 2
         held.go.set()
         assert [each.result(SECONDS).status_code for each in first] == [200, 200]
         assert _post(url, "/streamsql/execute").status_code == 200

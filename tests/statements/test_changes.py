@@ -213,7 +213,7 @@ def rebuilt(was: str, now: str) -> list[str]:
         (WINDOWED, WINDOWED.replace("1 MINUTE", "2 MINUTES")),
     ],
 )
-def test_what_is_built_anew(was: str, now: str) -> None:
+def test_what_is_rebuilt(was: str, now: str) -> None:
     assert rebuilt(was, now) == [now.replace("CREATE", "CREATE OR REPLACE")]
 
 
@@ -267,7 +267,7 @@ def set_with_a_rebuild(world: World, sql: str) -> Entry:
     return Entry(part.sequence, part.sql, version="1", parts=(part,))
 
 
-def test_an_entry_says_that_a_query_was_built_anew() -> None:
+def test_an_entry_says_that_a_query_was_rebuilt() -> None:
     world = World()
     world.shell(STREAM + TABLE)
     changed = TABLE.replace("K, COUNT", "V, COUNT").replace("BY K", "BY V")
@@ -280,7 +280,7 @@ def test_an_entry_says_that_a_query_was_built_anew() -> None:
     assert [column.name for column in world.replay.catalog.get("T").schema.key] == ["V"]
 
 
-def test_an_export_has_what_was_built_anew_in_place_of_what_was_before() -> None:
+def test_an_export_has_what_was_rebuilt_in_place_of_what_was_before() -> None:
     world = World()
     reader = "CREATE TABLE U AS SELECT K, N FROM T EMIT CHANGES;"
     later = STREAM.replace("STREAM S", "STREAM R").replace("'s'", "'r'")

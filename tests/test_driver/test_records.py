@@ -105,6 +105,6 @@ def test_bytes_that_are_no_json_are_shown_as_text() -> None:
     assert decode(Record("t", 0, 0, 1, None, b"{\xff"), source(), "t")["value"] == "{\\xff"
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_what_does_not_fit_is_reported() -> None:
     with pytest.raises(ConfigError, match="cannot write the input record"):
         encode({"topic": "t", "key": "no number"}, source(INT))

@@ -56,7 +56,7 @@ def looked_up(engine: Engine) -> object:
     return row.values[0]
 
 
-def test_this_release_goes_on_with_the_one_before(
+def test_this_release_continues_with_the_one_before(
     folder: Path, request: pytest.FixtureRequest
 ) -> None:
     before, log = checkpoints(folder), (folder / "statements.log").read_bytes()

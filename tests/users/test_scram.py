@@ -13,7 +13,7 @@ from streamsql.users.accounts import Users, add_user, read_accounts
 from streamsql.users.scram import (
     Exchange,
     LoginRefused,
-    nobody,
+    decoy,
     prepared,
     read_verifier,
     verifier_of,
@@ -73,8 +73,8 @@ def test_verifiers_are_written_and_read() -> None:
 
 
 def test_names_that_are_not_there_have_the_same_salt_each_time() -> None:
-    assert nobody("ann", b"x").salt == nobody("ann", b"x").salt != nobody("bob", b"x").salt
-    assert nobody("ann", b"x").stored_key != nobody("ann", b"x").stored_key
+    assert decoy("ann", b"x").salt == decoy("ann", b"x").salt != decoy("bob", b"x").salt
+    assert decoy("ann", b"x").stored_key != decoy("ann", b"x").stored_key
 
 
 @pytest.mark.parametrize(

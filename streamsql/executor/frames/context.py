@@ -108,7 +108,7 @@ class LoweringContext:
     """Whether it may sleep before its first batch: it has no results that depend on time alone."""
     rests: bool = False
     """Whether a live query in micro-batches pauses between two of them."""
-    goes_on: frozenset[str] = frozenset()
+    tolerated: frozenset[str] = frozenset()
     """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False
     max_ahead_ms: int | None = None

@@ -105,7 +105,7 @@ def _stops_at_truncate(scope: Scope) -> bool:
     """Whether it is a persistent query, which stops at a truncation; others continue."""
     context = scope.context
     lives = context.sleeps and context.records is None and isinstance(scope.root, Sink | FileSink)
-    return lives and ON_TRUNCATE not in context.goes_on
+    return lives and ON_TRUNCATE not in context.tolerated
 
 
 def topic_records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
@@ -130,7 +130,7 @@ def topic_records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
         reader = reader.option("streamsql.rests", context.rests)
         reader = reader.option("streamsql.time.decides", time_decides(scope.root))
-    if ON_DATA_LOSS in context.goes_on:
+    if ON_DATA_LOSS in context.tolerated:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))

@@ -395,7 +395,7 @@ class SparkLauncher:
             # Real-Time Mode has no batches to limit, and rejects the setting.
             max_records_per_batch=most if mode is Mode.MICRO_BATCH else None,
             starting_offsets=starting_text(offsets, client.partitions),
-            goes_on=accepted(properties),
+            tolerated=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             max_ahead_ms=get_int(properties, MAX_AHEAD),
             schemas=Schemas(lambda: self._services.registry(properties)),

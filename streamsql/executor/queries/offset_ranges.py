@@ -31,12 +31,12 @@ def offset_ranges(
 
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows; ExternalError if Spark fails meanwhile."""
-    with told_as("the query"):
+    with reported_as("the query"):
         yield from rows
 
 
 @contextmanager
-def told_as(what: str) -> Iterator[None]:
+def reported_as(what: str) -> Iterator[None]:
     """Turns a failure of Spark into an ExternalError that names `what`."""
     from streamsql.executor.spark.failures import SPARK_FAILURES
 

@@ -87,7 +87,7 @@ class _Run:
             query = self._java.start(frame, spec.output_mode, str(spec.checkpoint), interval)
         try:
             await_condition(
-                lambda: not self._goes_on(query) or _finished(query) >= number,
+                lambda: not self._is_running(query) or _finished(query) >= number,
                 _MOST_SECONDS,
                 every=_SEND_SECONDS,
             )
@@ -96,7 +96,7 @@ class _Run:
             query.stop()
         return self._batches
 
-    def _goes_on(self, query: Any) -> bool:
+    def _is_running(self, query: Any) -> bool:
         self._java.send(_SENT_AT_A_TIME, self._sample.key, self._sample.value)
         return bool(query.isActive()) and self._wanted()
 

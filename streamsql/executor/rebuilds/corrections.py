@@ -20,7 +20,7 @@ from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.batch import Batch, kafka_records
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, told_as
+from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, reported_as
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.rebuilds import HeldTable, newest_records, write_corrections
@@ -78,7 +78,7 @@ class Corrections:
     def compare(self) -> Comparison:
         """The comparison of the topics as of now, which is most of a correction's time: reading,
         and the JVM's compilation. ExternalError if Kafka or Spark fails."""
-        with self._told_as("the comparison with"):
+        with self._reported_as("the comparison with"):
             read = offset_ranges(self._contexts, {}, self._client)
             rows = self._rows(read).persist(StorageLevel.DISK_ONLY)
             if _is_small(rows):
@@ -93,7 +93,7 @@ class Corrections:
     def write(self, before: Comparison | None, writer: str | None) -> None:
         """Brings the table's topic to the content of the result topic, by key; with a `writer` in
         transactions. ExternalError if Kafka or Spark fails."""
-        with self._told_as("the correction of"):
+        with self._reported_as("the correction of"):
             settings = producer_settings(self._context.bootstrap_servers, "catchup")
             settings = {**settings, **self._context.producer_settings}
             if before is not None and not self._is_ours(before):
@@ -110,7 +110,7 @@ class Corrections:
     def advance(self, before: Comparison) -> None:
         """Reduces the work of `write` in advance. ExternalError if Kafka fails."""
         if before.held is not None and self._is_ours(before):
-            with self._told_as("the comparison with"):
+            with self._reported_as("the comparison with"):
                 self._advance(before.held)
 
     def _is_ours(self, before: Comparison) -> bool:
@@ -179,8 +179,8 @@ class Corrections:
         return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))
 
     @contextmanager
-    def _told_as(self, what: str) -> Iterator[None]:
-        with told_as(f"{what} {self._target}"):
+    def _reported_as(self, what: str) -> Iterator[None]:
+        with reported_as(f"{what} {self._target}"):
             yield
 
 

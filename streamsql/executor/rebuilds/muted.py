@@ -8,7 +8,7 @@ from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries.checkpoint import remove_uncommitted_state
 from streamsql.executor.queries.definition import Definition, stuck
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.offset_ranges import told_as
+from streamsql.executor.queries.offset_ranges import reported_as
 from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
@@ -42,7 +42,7 @@ def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
     launcher.prepare(query)
     spec = launcher.spec(query, Mode.MICRO_BATCH, Muted(None))
     remove_uncommitted_state(spec.checkpoint)
-    with told_as(f"a first batch of {query.id}"):
+    with reported_as(f"a first batch of {query.id}"):
         started = start(spec, Trigger.AVAILABLE_NOW)
         try:
             started.awaitTermination()
@@ -55,12 +55,12 @@ def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
 
 def rewrite(old: GroupStores, new: GroupStores, services: Services) -> list[str]:
     """Fills the new stores from the old ones: see rewrite_groups. ExternalError on failure."""
-    with told_as(f"rewriting the state in {old.checkpoint}"):
+    with reported_as(f"rewriting the state in {old.checkpoint}"):
         return rebuilds.rewrite_groups(services.spark.get().start(), old, new)
 
 
 def repartition(checkpoint: Location, number: int, services: Services) -> None:
     """Repartitions the state in an unused checkpoint. After an ExternalError the checkpoint is
     unusable."""
-    with told_as(f"repartitioning the state in {checkpoint}"):
+    with reported_as(f"repartitioning the state in {checkpoint}"):
         rebuilds.repartition(services.spark.get().start(), str(checkpoint), number)

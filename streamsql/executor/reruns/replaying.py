@@ -23,7 +23,7 @@ from streamsql.executor.lowering.batch import (
     sink_records,
 )
 from streamsql.executor.lowering.compiled_plan import RECORDS
-from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
+from streamsql.executor.queries.offset_ranges import OffsetRanges, reported_as
 from streamsql.kafka.records import NewRecord, Record
 from streamsql.planner.plans.query_plan import QueryPlan
 
@@ -42,7 +42,7 @@ class Rerun:
     def results(self, records: Sequence[Record]) -> list[tuple[Cause, NewRecord]]:
         """The query's results for the records, each with its source record, in order. ExternalError
         if Spark fails."""
-        with told_as("the replay"):
+        with reported_as("the replay"):
             made = self._lowered(records)
             rows = made.frame.collect()
         found = [

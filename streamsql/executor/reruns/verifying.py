@@ -24,7 +24,7 @@ from streamsql.executor.lowering.batch import (
     kafka_records,
     sink_records,
 )
-from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
+from streamsql.executor.queries.offset_ranges import OffsetRanges, reported_as
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.query_plan import QueryPlan
@@ -85,7 +85,7 @@ class Verification:
 
     def results(self) -> list[Found]:
         """All kinds of findings. ExternalError if Spark fails."""
-        with told_as("the verification"):
+        with reported_as("the verification"):
             table = self.plan.root.kind is Kind.TABLE
             rows, topics = self._of_table() if table else self._of_stream()
             return _collected(rows, topics)

@@ -70,10 +70,10 @@ class SparkStoreFiles:
             raise ExternalError(
                 f"the store of {url} fails",
                 retryable=True,
-                detail=_told(error),
+                detail=_reason(error),
             ) from error
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Without the hundred lines of where it was thrown."""
     return str(getattr(error, "java_exception", error))

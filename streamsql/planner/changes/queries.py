@@ -13,7 +13,7 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to
 
-_ANEW = "the existing state does not determine the new one: rebuilt from the log"
+_REBUILT = "the existing state does not determine the new one: rebuilt from the log"
 _MIXED = "the state would mix rows of the old and of the new definition"
 
 
@@ -57,14 +57,14 @@ def compare_plans(old: Operator, new: Operator) -> Change:
 
 
 def _settings(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
-    goes_on = "the query continues from its checkpoint"
+    effect = "the query continues from its checkpoint"
     pairs = {
         "guarantee": (old.guarantee.value, new.guarantee.value),
         "mode": (old.mode.mode.value, new.mode.mode.value),
     }
     for name, (was, now) in pairs.items():
         if was != now:
-            yield Difference(ChangeClass.SETTINGS, name, f"{was}, now {now}", goes_on)
+            yield Difference(ChangeClass.SETTINGS, name, f"{was}, now {now}", effect)
     told = new.partitions not in (None, old.partitions)
     if told and moves_state(old.root) and moves_state(new.root):
         text = f"{old.partitions or 'default'}, now {new.partitions}"
@@ -92,7 +92,7 @@ def _filter(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
     part = now or was
     assert part is not None
     if part.stage:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
+        yield _difference(was, now, ChangeClass.REBUILD, _REBUILT, instead=_MIXED)
     elif part.keeps and (was is None or now is None):
         effect = "a table's filter stores which keys have passed; this state is rebuilt"
         yield _difference(was, now, ChangeClass.REBUILD, effect)
@@ -115,7 +115,7 @@ def _select(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
             text = _both(_listed(was.types), _listed(now.types))
             yield Difference(ChangeClass.IN_PLACE, _where(part), text, _LATER[kind])
     elif part.stage:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
+        yield _difference(was, now, ChangeClass.REBUILD, _REBUILT, instead=_MIXED)
     else:
         yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
 
@@ -129,7 +129,7 @@ def _rows(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference
     if part.clause == _RECORDS and (was is None or now is None):
         return  # another source is read, as FROM or JOIN reports
     if part.stage:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
+        yield _difference(was, now, ChangeClass.REBUILD, _REBUILT, instead=_MIXED)
     else:
         yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
 
@@ -155,10 +155,10 @@ def _kept(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference
         part = now or was
         # Parts that GROUP BY or DISTINCT add or remove.
         if part is not None and part.clause not in ("EMIT", "GRACE PERIOD"):
-            yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+            yield _difference(was, now, ChangeClass.REBUILD, _REBUILT)
         return
     if was.text != now.text:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+        yield _difference(was, now, ChangeClass.REBUILD, _REBUILT)
         return
     yield from _types(was, now)
     yield from _columns(was, now)
@@ -177,7 +177,7 @@ def _types(was: Part, now: Part) -> Iterator[Difference]:
 
 def _in_state(clause: str, text: str, effect: str | None) -> Difference:
     if effect is None:
-        return Difference(ChangeClass.REBUILD, clause, text, _ANEW)
+        return Difference(ChangeClass.REBUILD, clause, text, _REBUILT)
     return Difference(ChangeClass.STATE, clause, text, effect)
 
 
@@ -210,7 +210,7 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
         effect = "the state lacks the rows below the old limit"
         yield _difference(was, now, ChangeClass.STATE, effect)
     elif numbers[0] != numbers[1]:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+        yield _difference(was, now, ChangeClass.REBUILD, _REBUILT)
 
 
 def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
@@ -252,7 +252,7 @@ def _aggregates(
     clause = _placed("aggregates", place)
     if dropped and added:
         text = _both(", ".join(dropped), ", ".join(added))
-        yield Difference(ChangeClass.REBUILD, clause, text, _ANEW)
+        yield Difference(ChangeClass.REBUILD, clause, text, _REBUILT)
     elif dropped:
         effect = "its values are removed from the state"
         text = f"without {', '.join(dropped)}"

@@ -38,7 +38,7 @@ class Replacement:
     statement: CreateAsSelect
 
 
-def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
+def needs_rebuild(wanted: Replacement, catalog: Catalog) -> bool:
     """Whether the new query gets a new checkpoint, rebuilt or migrated, because its own state is
     incompatible; PlanError or UnsupportedError if that is impossible, too."""
     existing, users = wanted.existing, users_of(wanted.existing, catalog)
@@ -55,11 +55,11 @@ def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
     if old is not None and needed and obstacle is None:
         return True
     check_upgrade(existing, wanted.sink, users)
-    check_goes_on(existing, change, obstacle)
+    check_resumes(existing, change, obstacle)
     return False
 
 
-def check_goes_on(existing: Source, change: Change, obstacle: str | None) -> None:
+def check_resumes(existing: Source, change: Change, obstacle: str | None) -> None:
     """Raises UnsupportedError for a change that the query's checkpoint does not support; `obstacle`
     is the reason against a rebuild. A changed filter before state is supported: as in ksqlDB, the
     statement applies to new records."""

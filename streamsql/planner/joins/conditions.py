@@ -89,7 +89,7 @@ def analyse_condition(on: Expression, scope: JoinScope, joined: str) -> Conditio
     made = _together(parts, span_of(on))
     if not others:
         return made
-    typed_others = [_besides(other, scope) for other in others]
+    typed_others = [_other_condition(other, scope) for other in others]
     return replace(made, besides=conjunction(typed_others))
 
 
@@ -103,7 +103,7 @@ def _together(parts: Sequence[Condition], span: Span | None) -> Condition:
     return Condition(left, right, *aliases, flipped=False, span=span, parts=tuple(parts))
 
 
-def _besides(other: Expression, scope: JoinScope) -> Expression:
+def _other_condition(other: Expression, scope: JoinScope) -> Expression:
     _check_calls(other)
     bound = typed(resolve_names(other, scope, _CLAUSE), scope, _CLAUSE)
     require_boolean(bound, _CLAUSE)

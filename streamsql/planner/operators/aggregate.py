@@ -137,13 +137,13 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
     by = f"{keys} and " if keys else ""
     if window.type is WindowType.SESSION:
         kept = span_text(window.size.ms + grace)
-        growth = f"a session goes {kept} after its end"
+        growth = f"a session expires {kept} after its end"
         return StateStore("aggregates", f"{by}session", growth + rows)
     overlap = ""
     if window.advance is not None:
         most = "up to " if window.type is WindowType.CUMULATING else ""
         overlap = f" ({most}{-(-window.size.ms // window.advance.ms)} windows a row)"
-    growth = f"a window goes {f'{span_text(grace)} after' if grace else 'at'} its end"
+    growth = f"a window expires {f'{span_text(grace)} after' if grace else 'at'} its end"
     return StateStore("aggregates", f"{by}window{overlap}", growth + rows)
 
 

@@ -53,7 +53,7 @@ class Distinct(Operator):
         else:
             grace = self.window.grace.ms if self.window.grace else 0
             kept = span_text(grace) if grace else "no time"
-            growth = f"a window goes {kept} after its end"
+            growth = f"a window expires {kept} after its end"
             yield StateStore("rows seen", f"{columns} and window", growth)
 
     def identity(self, root: Operator) -> Iterable[str]:

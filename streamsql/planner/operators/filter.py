@@ -56,7 +56,7 @@ class Filter(RowByRow):
             return
         holds = f"keys that passed {self.clause}"
         if isinstance(self.input, Aggregate) and self.input.window is not None:
-            yield StateStore(holds, f"{self.key_names} and window", "goes with the window")
+            yield StateStore(holds, f"{self.key_names} and window", "expires with the window")
         else:
             yield StateStore(holds, self.key_names, "grows with their number")
 

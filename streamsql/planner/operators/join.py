@@ -169,7 +169,7 @@ class Join(Operator):
             case JoinKind.TABLE_TABLE:
                 yield StateStore(f"rows of {left} and of {right}", equality_text(self), both)
             case JoinKind.FOREIGN_KEY:
-                growth = f"grows with the keys of {left}; of each that ever was a few bytes stay"
+                growth = f"grows with the keys of {left}; a few bytes stay of each former key"
                 yield StateStore(f"rows of {left}", self.left.key_names, growth)
                 yield StateStore(
                     f"rows of {right} and the keys of {left} that refer to them", refers, both
@@ -178,7 +178,7 @@ class Join(Operator):
                 window = self.window or JoinWindow(0, 0)
                 for side, ms in ((left, window.after_ms), (right, window.before_ms)):
                     kept = span_text(ms + window.lateness_ms)
-                    growth = f"a row goes {kept} after its time"
+                    growth = f"a row expires {kept} after its time"
                     growth = "grows for ever" if window.is_forever else growth
                     yield StateStore(f"rows of {side}", equality_text(self), growth)
 

@@ -106,7 +106,7 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
             "Connection": "FILE",
             "Path": lookup.place,
             "Format": lookup.format,
-            "Cache": f"all rows; looked at for changes after {ttl}",
+            "Cache": f"all rows; checked for changes after {ttl}",
         }
     known = f"{lookup.rows} rows for {ttl}" if lookup.caches else "none"
     limit = "" if lookup.per_second is None else f"{lookup.per_second} a second at the most"
@@ -125,7 +125,7 @@ def place_text(lookup: Lookup) -> str:
     """The same in one line."""
     ttl = span_text(lookup.ttl_ms)
     if lookup.connection == "FILE":
-        return f"{lookup.format} in '{lookup.place}', looked at for changes after {ttl}"
+        return f"{lookup.format} in '{lookup.place}', checked for changes after {ttl}"
     cached = f"{lookup.rows} rows cached for {ttl}" if lookup.caches else "no cache"
     limit = "" if lookup.per_second is None else f", {lookup.per_second} lookups a second"
     return f"table {lookup.table} of {lookup.place}, {cached}{limit}"

@@ -131,7 +131,7 @@ class Match(Operator):
         growth = "grows with the number of distinct keys, and with the rows of open matches"
         if self.within_ms is not None:
             kept = span_text(self.within_ms + (self.grace_ms or 0))
-            growth = f"a row goes {kept} after its time"
+            growth = f"a row expires {kept} after its time"
             if any(c.place is not None and c.place.back for c in self.all_columns):
                 growth += ", except those that PREV may need"
         yield StateStore("rows of open matches", keys, growth)

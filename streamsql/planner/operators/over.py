@@ -118,7 +118,7 @@ class Over(Operator):
         spans = [call.frame.ms for call in self._aggregates if call.frame.ms is not None]
         if len(spans) == len(self.calls):
             ms = max(spans) + (self.grace_ms or 0)
-            growth = f"an entry goes {span_text(ms)} after its last row"
+            growth = f"an entry expires {span_text(ms)} after its last row"
         else:
             growth = "grows with the number of distinct keys" if keys else "does not grow"
         yield StateStore(" and ".join(kept), keys, growth + rows)

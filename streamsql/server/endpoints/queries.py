@@ -115,7 +115,7 @@ def _begin(asked: Asked, media: str) -> tuple[AnswerWriter, Piece] | None:
     answer = engine.lookup(asked.sql, asked.session)
     if answer is None:
         script = asked.script()
-        if script.statements[0].goes_on:
+        if script.statements[0].continuous:
             return None
         answer = engine.lookup(script, asked.session) or asked.first(Answer)
     return _begun(answer, media)

@@ -53,7 +53,7 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
         rebuilds.build(rebuilt)
         state.staged = StagedFiles(files, context.session, work.statements, rebuilds)
         stack.pop_all()
-    return [_told(query.writes or query.id, rebuilds.topic(query.id)) for query in rebuilt]
+    return [_message(query.writes or query.id, rebuilds.topic(query.id)) for query in rebuilt]
 
 
 def promote(context: Context) -> list[Result]:
@@ -89,6 +89,6 @@ def _taken(context: Context) -> StagedFiles:
     return staged
 
 
-def _told(name: str, topic: str | None) -> Message:
+def _message(name: str, topic: str | None) -> Message:
     where = f": its rows are in the topic {topic}" if topic else ""
     return Message(f"{name} is staged{where}")

@@ -12,7 +12,7 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.statements.repair.entries import Failure
 
-_ANEW = "DROP the query and create it again: it then reads its topics from their beginning."
+_RECREATE = "DROP the query and create it again: it then reads its topics from their beginning."
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
         obstacle = "it reads a topic twice, and the log does not say which reading failed"
     if obstacle is not None:
         raise UnsupportedError(
-            f"records of {plan.query_id} cannot be replayed: {obstacle}", hint=_ANEW, span=span
+            f"records of {plan.query_id} cannot be replayed: {obstacle}", hint=_RECREATE, span=span
         )
     streams = frozenset(s.source.topic.name for s in scans if s.kind is Kind.STREAM)
     return Inputs(streams, frozenset(topics) - streams)

@@ -12,7 +12,7 @@ import { html, useRef, useState } from "./vendor/ui.js";
 const SIGNS = { created: "+", changed: "~", dropped: "−" };
 const REFUSED = 5;
 const CHANGES = 2;
-const TYPED = "what is typed";
+const TYPED = "typed text";
 
 export function Changes() {
   const handle = useRef(null);
@@ -56,9 +56,9 @@ export function Changes() {
       <div class="toolbar" role="toolbar" aria-label="Changes">
         <button class="primary" onClick=${() => ask(given())}>Plan</button>
         <label><input type="checkbox" checked=${prune}
-          onChange=${(event) => setPrune(event.target.checked)} /> Drop what is left out</label>
+          onChange=${(event) => setPrune(event.target.checked)} /> Drop objects that are not in the files</label>
         <span class="space"></span>
-        <button onClick=${() => ask({ undo: true })}>Take back the last apply</button>
+        <button onClick=${() => ask({ undo: true })}>Undo the last apply</button>
       </div>
     </div>
     <div class="pane outcome">

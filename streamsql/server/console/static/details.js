@@ -70,5 +70,5 @@ function Told({ sql }) {
   if (!run) return null;
   const lines = run.results.find((result) => result.kind === "lines");
   return html`<${Results} run=${run} />
-    ${run.running && html`<p class="message">${lines ? "Records as they come …" : "Asking …"}</p>`}`;
+    ${run.running && html`<p class="message">${lines ? "Waiting for records …" : "Asking …"}</p>`}`;
 }

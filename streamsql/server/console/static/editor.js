@@ -102,7 +102,7 @@ function Speed({ result }) {
 }
 
 function History({ entries, onChoice, onClear }) {
-  if (!entries.length) return html`<p class="message">Nothing was run in this browser.</p>`;
+  if (!entries.length) return html`<p class="message">No statements were run in this browser.</p>`;
   return html`<section class="history" aria-label="What was run">
     <ul>${entries.map((entry) => html`<li key=${entry.sql}>
       <button onClick=${() => onChoice(entry.sql)}>

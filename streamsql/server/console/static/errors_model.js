@@ -8,7 +8,7 @@ const KINDS = {
   productionError: "cannot be written",
   serializationError: "cannot be encoded",
   dataLoss: "was deleted before it was read",
-  lateRow: "came too late",
+  lateRow: "arrived late",
 };
 const MESSAGES = Object.keys(KINDS).map((kind) => `message->${kind}->errorMessage`);
 const RECORDS = ["message->deserializationError->recordB64", "message->recordProcessingError->record",

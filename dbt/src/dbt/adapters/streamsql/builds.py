@@ -35,7 +35,7 @@ def build(client: Client, wanted: Definition, run: Run) -> str:
     _make_way(client, wanted, run)
     changes = client.plan(wanted.sql, wanted.properties)
     item = _item_of(wanted, changes)
-    if run.full_refresh and _begins_anew(wanted, item):
+    if run.full_refresh and _starts_over(wanted, item):
         _drop(client, wanted, item, changes, run)
         item = _item_of(wanted, client.plan(wanted.sql, wanted.properties))
     _check(item)
@@ -84,7 +84,7 @@ def _item_of(wanted: Definition, changes: list[dict[str, Any]]) -> dict[str, Any
     return defined[0]
 
 
-def _begins_anew(wanted: Definition, item: Mapping[str, Any]) -> bool:
+def _starts_over(wanted: Definition, item: Mapping[str, Any]) -> bool:
     """Whether a full refresh drops it: what no query fills has nothing to compute again, and goes
     only where it cannot be changed."""
     if item["action"] == "created":

@@ -28,7 +28,7 @@ class TransactionalProducersTest {
   }
 
   @Test
-  void nobodyHasThoseOfARunThatWasBrokenOff() {
+  void noRunTakesOverProducersOfAnAbortedRun() {
     assertNull(known("task 0", "run 2"));
     TransactionalProducers.pass("another run");
     assertNull(known("task 0", "run 2"));

@@ -104,7 +104,7 @@ class LocalFilesTest {
   // -- links -------------------------------------------------------------------------------------
 
   @Test
-  void aLinkIsToldFromWhatItPointsTo() throws Exception {
+  void aLinkDiffersFromItsTarget() throws Exception {
     Path target = Files.writeString(folder.resolve("target"), "12345");
     Path link = Files.createSymbolicLink(folder.resolve("link"), Path.of("target"));
     List<FileStatus> statuses =

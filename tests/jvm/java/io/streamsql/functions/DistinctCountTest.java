@@ -96,7 +96,7 @@ class DistinctCountTest {
 
   @ParameterizedTest
   @MethodSource("types")
-  void goesOnWithACollectedSet(DataType type) {
+  void continuesWithACollectedSet(DataType type) {
     BoundedAggregate set =
         new BoundedAggregate(input(type), Kind.COLLECT_SET, Integer.MAX_VALUE, false, 0, 0);
     DistinctCount count = new DistinctCount(input(type), 0, 0);

@@ -176,7 +176,7 @@ class JdbcRowsTest {
   }
 
   @Test
-  void whoIsToldToStopStops() {
+  void anInterruptedTaskStops() {
     JdbcRows source = source(10);
     failing = Integer.MAX_VALUE;
     Thread.currentThread().interrupt();

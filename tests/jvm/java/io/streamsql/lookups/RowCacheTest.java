@@ -85,7 +85,7 @@ class RowCacheTest {
   }
 
   @Test
-  void withoutALimitNobodyWaits() {
+  void withoutALimitNoCallerWaits() {
     RateLimit limit = new RateLimit(0, clock::get);
     for (int i = 0; i < 1000; i++) {
       assertTrue(limit.turn() == 0);

@@ -97,7 +97,7 @@ class ExecutorCountsTest {
   }
 
   @Test
-  void nothingIsToldTwice() {
+  void nothingIsReportedTwice() {
     work();
     assertEquals(2, QueryMetrics.allNews().get(QUERY).get("records in"));
     assertEquals(Map.of(), QueryMetrics.allNews().get(QUERY));
@@ -108,7 +108,7 @@ class ExecutorCountsTest {
   }
 
   @Test
-  void whatIsToldOfAForgottenQueryIsNotAdded() throws Exception {
+  void countsOfAForgottenQueryAreNotAdded() throws Exception {
     work();
     Object late = sent(QueryMetrics.allNews());
     QueryMetrics.started(QUERY);

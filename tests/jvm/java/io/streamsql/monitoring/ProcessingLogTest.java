@@ -30,7 +30,7 @@ class ProcessingLogTest {
   private final ProcessingLog log = new ProcessingLog("Q1", "log", shared.settings(), true);
 
   @BeforeEach
-  void aRecordIsAtWork() {
+  void aRecordIsProcessed() {
     CurrentRecord.set("Q1", UTF8String.fromString("in"), 3, 42, null, RECORD);
   }
 
@@ -91,7 +91,7 @@ class ProcessingLogTest {
   }
 
   @Test
-  void rowsStayOutWhereNobodyAskedForThem() throws Exception {
+  void rowsAreOmittedUnlessRequested() throws Exception {
     ProcessingLog bare = new ProcessingLog("Q1", "log", shared.settings(), false);
     bare.deserializationError("Source", "value", "no JSON", RECORD);
     assertTrue(entry().at("/message/deserializationError/recordB64").isNull());

@@ -40,7 +40,7 @@ class HeldRowsTest {
   }
 
   @Test
-  void whatIsSmallIsNotTold() {
+  void smallKeysAreNotCounted() {
     held().add(HALF);
     assertEquals(0, all.get());
   }

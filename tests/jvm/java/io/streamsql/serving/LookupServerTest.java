@@ -102,7 +102,7 @@ class LookupServerTest {
   }
 
   @Test
-  void anErrorIsAnAnswerAndTheConnectionGoesOn() throws Exception {
+  void anErrorIsAnAnswerAndTheConnectionContinues() throws Exception {
     long incomplete = LookupServer.register(KeyLookupsTest.lookups(store, false, 0));
     try (SocketChannel channel = connect();
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel))) {

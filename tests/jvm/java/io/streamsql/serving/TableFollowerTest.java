@@ -185,7 +185,7 @@ class TableFollowerTest {
   }
 
   @Test
-  void itGoesOnWhereTheStoreIs() throws Exception {
+  void itContinuesWhereTheStoreIs() throws Exception {
     topic.append("a", "1");
     follow();
     assertTrue(follower.awaitComplete(20_000));
@@ -215,7 +215,7 @@ class TableFollowerTest {
   }
 
   @Test
-  void whoReadsOnKeepsTheStoreFromBeginningAnewAndNobodyFromAnAnswer() throws Exception {
+  void aRunningReadDelaysTheStartOverAndBlocksNoOtherReader() throws Exception {
     topic.append("a", "1");
     follow();
     assertTrue(follower.awaitComplete(20_000));
@@ -240,7 +240,7 @@ class TableFollowerTest {
   }
 
   @Test
-  void aStoreThatIsAheadOfItsTopicBeginsAnew() throws Exception {
+  void aStoreThatIsAheadOfItsTopicStartsOver() throws Exception {
     topic.append("a", "1");
     topic.append("b", "2");
     follow();
@@ -270,7 +270,7 @@ class TableFollowerTest {
   }
 
   @Test
-  void aFailureIsToldAndTriedAgain() throws Exception {
+  void aFailureIsReportedAndTriedAgain() throws Exception {
     topic.append("a", "1");
     topic.broken = new KafkaException("no broker");
     follow();
@@ -285,7 +285,7 @@ class TableFollowerTest {
   }
 
   @Test
-  void whoWaitsIsToldOfTheEnd() throws Exception {
+  void waitersAreNotifiedOfTheEnd() throws Exception {
     follow();
     assertTrue(follower.awaitComplete(20_000));
     Thread ending = new Thread(follower::stop);

@@ -131,7 +131,7 @@ class TableStoreTest {
   }
 
   @Test
-  void aStoreOfAnotherTopicBeginsAnew() throws Exception {
+  void aStoreOfAnotherTopicStartsOver() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
       store.reset("another", 0);
@@ -142,7 +142,7 @@ class TableStoreTest {
   }
 
   @Test
-  void aStoreThatIsBeingReadDoesNotBeginAnew() throws Exception {
+  void aStoreThatIsBeingReadDoesNotStartOver() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
       try (TableStore.Reading reading = store.read()) {
@@ -156,7 +156,7 @@ class TableStoreTest {
   }
 
   @Test
-  void aStoreThatCannotBeOpenedBeginsAnew() throws Exception {
+  void aStoreThatCannotBeOpenedStartsOver() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
     }

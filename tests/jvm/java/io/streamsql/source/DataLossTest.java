@@ -94,7 +94,7 @@ class DataLossTest {
   }
 
   @Test
-  void orItGoesOnAndSaysSoOnce() throws Exception {
+  void orItContinuesAndSaysSoOnce() throws Exception {
     log("first", 12, 100);
     DataLoss loss = goesOn();
     assertEquals(at(12), loss.begin(at(5), at(100)));
@@ -120,7 +120,7 @@ class DataLossTest {
   }
 
   @Test
-  void aTopicMadeAnewIsNotTheSame() throws Exception {
+  void aRecreatedTopicIsNotTheSame() throws Exception {
     stops().begin(at(0), at(100));
     log("second", 0, 200);
     assertTrue(error(stops(), at(100), at(200)).contains("deleted and recreated"));
@@ -129,7 +129,7 @@ class DataLossTest {
   }
 
   @Test
-  void theFirstBatchOfATopicMadeAnewCanBeRunAgain() {
+  void theFirstBatchOfARecreatedTopicCanBeRunAgain() {
     stops().begin(at(0), at(100));
     log("second", 0, 200);
     assertEquals(at(0), goesOn().begin(at(100), at(150)));
@@ -173,7 +173,7 @@ class DataLossTest {
   }
 
   @Test
-  void exactlyOnceDoesNotGoOnInAnotherTopic() {
+  void exactlyOnceDoesNotContinueInAnotherTopic() {
     ProcessingLog log = new ProcessingLog("Q", "log", shared.settings(), false);
     loss(log, true).begin(at(100), null);
     log("second", 0, 200);

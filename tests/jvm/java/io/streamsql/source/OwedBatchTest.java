@@ -36,7 +36,7 @@ class OwedBatchTest {
   }
 
   @Test
-  void aRecordOfAnyReaderLetsItGoOn() {
+  void aRecordOfAnyReaderLetsItContinue() {
     batch.begins(true);
     batch.deadline(0, MINUTE);
     batch.hasRecord();

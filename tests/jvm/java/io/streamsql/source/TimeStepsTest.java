@@ -57,7 +57,7 @@ final class TimeStepsTest implements TimeSteps.Times {
   }
 
   @Test
-  void eachInputOfAQueryIsToldOnceForABatch() {
+  void eachInputOfAQueryAsksOnceForABatch() {
     logs.put(MANY, offset -> offset);
     logs.put(FEW, offset -> offset);
     ReadUntil.inSteps("q", timeSteps(50, 100, 0));

@@ -32,7 +32,8 @@ class TopicEndsTest {
 
   @ParameterizedTest
   @ValueSource(classes = {IllegalStateException.class, NoClassDefFoundError.class})
-  void whatNobodyExpectsEndsNoSleepForEver(Class<? extends Throwable> kind) throws Exception {
+  void anUnexpectedErrorDoesNotBlockSleepersForEver(Class<? extends Throwable> kind)
+      throws Exception {
     Throwable unexpected = kind.getConstructor(String.class).newInstance("unexpected");
     assertTrue(wakes(unexpected));
     assertTrue(wakes(null), "the next one is watched for as well");

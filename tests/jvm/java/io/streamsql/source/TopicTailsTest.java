@@ -139,7 +139,7 @@ class TopicTailsTest {
   }
 
   @Test
-  void readersGoOnByThemselvesWhereFetchingFails() throws InterruptedException {
+  void readersContinueByThemselvesWhereFetchingFails() throws InterruptedException {
     MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
     TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
     Tail tail = tails.enter(ORDERS, "one", 5);

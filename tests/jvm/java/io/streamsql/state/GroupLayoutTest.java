@@ -46,7 +46,7 @@ final class GroupLayoutTest {
   }
 
   @Test
-  void functionsOfTheSameTextAreToldApartOnlyWhereAllStay() {
+  void functionsOfTheSameTextAreDistinguishedOnlyWhereAllStay() {
     GroupLayout twice = layout(DataTypes.LongType, "sum", "sum", "count");
     assertArrayEquals(new int[] {0, 1, 2}, twice.placesIn(twice));
     assertEquals(

@@ -146,7 +146,7 @@ class PatternMatchesTest {
   }
 
   @Test
-  void aMatchNeverBeginsAnewWithItsOwnFirstRow() {
+  void aMatchNeverStartsOverWithItsOwnFirstRow() {
     conditionOf = "-1";
     assertEquals(List.of("1-1@1", "2-2@2"), shown(matches("0;e", "LAST,0").batch(from(1, 1, 2))));
   }
@@ -163,7 +163,7 @@ class PatternMatchesTest {
   }
 
   @Test
-  void whatMayGoOnIsAMatchWhenItsTimeIsOver() {
+  void whatMayContinueIsAMatchWhenItsTimeIsOver() {
     fallsAndRises();
     conditionOf = "-1,0";
     within = 10;
@@ -241,7 +241,7 @@ class PatternMatchesTest {
   }
 
   @Test
-  void rowsThatEndAreInOrderAndEndWhatMayGoOn() {
+  void rowsThatEndAreInOrderAndEndWhatMayContinue() {
     fallsAndRises();
     conditionOf = "-1,0";
     grace = PatternMatches.AT_THE_END;
