@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from awaiting import await_until
 
+from streamsql.cli.terminal import progress
 from streamsql.cli.terminal.progress import waiting
 from streamsql.status import StartupStatus, StartupStep, StepState
 
@@ -30,7 +32,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Tty:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "60")
     terminal = Tty()
-    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
     return terminal
 
 

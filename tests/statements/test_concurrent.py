@@ -34,7 +34,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offline]
     """An engine in whose Kafka every topic exists."""
 
     def topic(topics: KafkaTopics, name: str) -> TopicInfo:
-        topics.told[name] = (1, 1)
+        topics.facts[name] = (1, 1)
         return TopicInfo(1, 1)
 
     monkeypatch.setattr(KafkaTopics, "topic", topic)

@@ -226,7 +226,7 @@ def _temporal(node: type[exp.Expr], a: Expression, b: Expression) -> Expression 
     return None
 
 
-_TEMPORAL = {
+_TEMPORAL: dict[tuple[type[exp.Expr], T, T], exp.DataType] = {
     (exp.Add, T.DATE, T.INT): DATE,
     (exp.Add, T.INT, T.DATE): DATE,
     (exp.Sub, T.DATE, T.INT): DATE,
