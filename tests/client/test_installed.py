@@ -113,7 +113,7 @@ def test_the_client_alone(
     shell = Terminal(["connect", server], python)
     shell.see(f"connected to {server}", PROMPT_SECONDS)
     shell.enter("SHOW QUERIES;")
-    shell.see("streamsql> $")
+    shell.see(f"CTAS_VISITS_{version.replace('.', '_')}")
     shell.enter("exit")
     assert shell.end(30.0) == 0
 

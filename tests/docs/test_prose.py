@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 STYLE = ROOT / "styles" / "streamsql" / "Dialect.yml"
-FOLDERS = ["cli", "dbt", "docs", "examples", "scripts", "streamsql", "benchmarks", "tests"]
+FOLDERS = "benchmarks cli client dbt docs examples scripts streamsql tests".split()
 # Classes that the bridge with a contract replaces.
 PENDING = ("QueryMetrics.java", "ReadOffsets.java", "Pulse.java")
 _RULE = re.compile(r"^  (.+?): (.+)$", re.MULTILINE)
