@@ -72,8 +72,8 @@ def decimal(precision: int, scale: int) -> SQLType:
     )
 
 
-NUMERIC = decimal(MAX_PRECISION, 18)
-"""NUMERIC or DECIMAL without a precision."""
+NUMERIC = decimal(MAX_PRECISION, 16)
+"""NUMERIC or DECIMAL without a precision, and averages in standard SQL."""
 
 _ALIASES: dict[str, SQLType] = {
     **dict.fromkeys(("BOOL",), BOOLEAN),

@@ -48,7 +48,9 @@ async def run_command(
             _reset(name, client)
             talk.report()
             return "RESET", ()
-        case commands.Nothing(tag):
+        case commands.Nothing(tag, notice):
+            if notice is not None:
+                talk.remark(notice)
             return tag, ()
         case commands.Forget(name):
             talk.forget(name)

@@ -175,5 +175,6 @@ def _lengthens_a_type(tokens: list[Token], i: int) -> bool:
     for at in (i, i - 1, i - 2):
         zone = _text(tokens, at + 1) == "TIME" and _text(tokens, at + 2) == "ZONE"
         if zone and _text(tokens, at) in ("WITH", "WITHOUT"):
-            return _text(tokens, at - 1) in ("TIMESTAMP", "TIME")
+            named = at - 4 if _type(tokens, at - 1) == "RPAR" else at - 1  # TIMESTAMP (3)
+            return _text(tokens, named) in ("TIMESTAMP", "TIME")
     return False

@@ -29,8 +29,7 @@ T = exp.DType
 UNKNOWN = exp.DataType(this=T.UNKNOWN)
 """Of a text literal, which takes the type of what stands beside it."""
 INTERVAL = exp.DataType(this=T.INTERVAL)
-NUMERIC = decimal(38, 16)
-"""Of a NUMERIC without precision, and of averages."""
+NUMERIC = types.NUMERIC
 
 _ALIKE = {
     **dict.fromkeys((T.VARCHAR, T.CHAR, T.NCHAR, T.NVARCHAR, T.BPCHAR, T.NAME, T.UUID), STRING),

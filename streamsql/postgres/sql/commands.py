@@ -85,9 +85,10 @@ class Discard:
 
 @dataclass(frozen=True)
 class Nothing:
-    """A command without effect; `tag` is the response."""
+    """A command without effect; `tag` is the response, `notice` says why there is none."""
 
     tag: str
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -325,11 +326,26 @@ def _options(text: str) -> dict[str, str] | None:
     return options
 
 
+_INDEX = _matcher(
+    r"(CREATE)\s+(?:UNIQUE\s+)?INDEX\s+.+|(DROP)\s+INDEX\s+.+|(REINDEX)\s+(?:INDEX|TABLE)\s+.+"
+)
+_NO_INDEX = "tables have no indexes: a key is looked up, and other rows are scanned"
+
+
+def _index(text: str) -> Command | None:
+    found = _INDEX(text)
+    if found is None:
+        return None
+    word = next(word for word in found.groups() if word)
+    return Nothing(f"{word.upper()} INDEX" if word.upper() != "REINDEX" else "REINDEX", _NO_INDEX)
+
+
 _FAMILIES: dict[str, Callable[[str], Command | None]] = {
     **dict.fromkeys(
         ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"),
         _transaction,
     ),
+    **dict.fromkeys(("CREATE", "DROP", "REINDEX"), _index),
     "SET": _set,
     "SHOW": _show,
     "RESET": _reset,

@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streamsql.api.language import lexemes, split
-from streamsql.postgres.sql.type_names import type_name
 
 SCHEMA = "public"
 DATABASE = "streamsql"
 MAX_PARAMETERS = 65_535
-_TYPE_TOKENS = 10
-"""Maximum tokens of a type."""
 _TRIVIA = ("SPACE", "COMMENT")
 
 
@@ -125,8 +122,6 @@ class _Maker:
         self._start = base
         self._word = ""
         """The last token, in upper case."""
-        self._casts: list[bool] = []
-        """Of each parenthesis that is open: whether it is one of CAST."""
 
     def take(self, tokens: list[tuple[str, str, int]], at: int) -> int:
         kind, text, start = tokens[at]
@@ -145,9 +140,6 @@ class _Maker:
         if not self._ours:
             self._text.append(text)
             return at + 1
-        end = self._type(tokens, at)
-        if end > at:
-            return end
         qualified = following is not None and following[1] == "."
         if qualified and self._word != "." and _plain(kind, text) == SCHEMA:
             # Blanks in its place, so that all that follows keeps its own.
@@ -155,29 +147,8 @@ class _Maker:
             return at + 2
         # A quoted name is as long as its folded form.
         self._text.append(_folded(text) if kind == "QUOTED" and text[0] == '"' else text)
-        if text == "(":
-            self._casts.append(self._word == "CAST")
-        elif text == ")" and self._casts:
-            self._casts.pop()
         self._word = text.upper()
         return at + 1
-
-    def _type(self, tokens: list[tuple[str, str, int]], at: int) -> int:
-        """Consumes the type of a cast, if present; returns the position after it."""
-        in_cast = bool(self._casts) and self._casts[-1]
-        if self._word != "::" and not (self._word == "AS" and in_cast):
-            return at
-        places = [n for n in range(at, len(tokens)) if tokens[n][0] not in _TRIVIA][:_TYPE_TOKENS]
-        found = type_name([tokens[place][1] for place in places])
-        if found is None:
-            return at
-        length, name = found
-        _, last, start = tokens[places[length - 1]]
-        self._break(0, False, self._base + tokens[at][2])
-        self._text.append(name)
-        self._break(0, False, self._base + start + len(last))
-        self._word = name
-        return places[length - 1] + 1
 
     def _gap(self, number: str, counts: bool, end: int) -> None:
         if len(number) > 5 or not 0 < int(number) <= MAX_PARAMETERS:

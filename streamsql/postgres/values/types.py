@@ -8,11 +8,20 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
+from decimal import Decimal
 from typing import Any
 
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.scalars import CODECS, Decode, Encode, ScalarCodec
-from streamsql.types import SQLType, element_type, is_array, is_decimal, precision_scale, to_sql
+from streamsql.types import (
+    NUMERIC,
+    SQLType,
+    element_type,
+    is_array,
+    is_decimal,
+    precision_scale,
+    to_sql,
+)
 from streamsql.values.nested import is_scalar, json_writer
 from streamsql.values.scalars import Scalar
 
@@ -64,6 +73,8 @@ def type_of(t: SQLType | None) -> PgType:
     """The type of a result's column; others are text."""
     if t is None:
         return TEXT
+    if t == NUMERIC:
+        return PgType(scalars.NUMERIC)
     if is_decimal(t):
         precision, scale = precision_scale(t)
         return PgType(scalars.NUMERIC, modifier=(precision << 16 | scale) + _VARLENA)
@@ -108,9 +119,18 @@ def _to_cell(t: SQLType, codec: ScalarCodec, format: int, zone: tzinfo | None) -
     if codec is scalars.JSONB:
         write, form = json_writer(t, _leaf), codec.to_binary if format else codec.to_text
         return lambda value: form(write(value))
+    if t == NUMERIC:
+        form = codec.to_binary if format else codec.to_text
+        return lambda value: form(_without_zeros(value))
     if codec is scalars.TIMESTAMPTZ and not format and zone is not None:
         return scalars.zoned(zone)
     return codec.to_binary if format else codec.to_text
+
+
+def _without_zeros(value: Decimal) -> Decimal:
+    """The digits that count: a NUMERIC has as many behind the point as it needs."""
+    short = value.normalize()
+    return short if short.as_tuple().exponent <= 0 else short.quantize(Decimal(1))  # type: ignore[operator]
 
 
 def _leaf(entry: Scalar) -> Callable[[Any], str]:

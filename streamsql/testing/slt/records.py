@@ -102,6 +102,9 @@ def _record(words: list[str], file: _File) -> Record:
     sql, expected = "\n".join(block[:at]), [text.rstrip() for text in block[at + 1 :]]
     kind = words[1] if len(words) > 1 else ""
     if kind == "error":
+        if at < len(block):  # the message, which may hold single blank lines
+            while file.at < len(file.lines) and file.lines[file.at : file.at + 2] != ["", ""]:
+                file.at += 1
         return Record(file.path, line, sql, error=" ".join(words[2:]) or ".*")
     if words[0] == "query":
         known = [word for word in words[2:] if word in ("nosort", "rowsort", "valuesort")]
