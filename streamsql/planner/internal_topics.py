@@ -1,7 +1,7 @@
-"""Keeps statements away from internal topics, however they reach them.
+"""Protects internal topics from statements.
 
-The plan of a statement knows the topics by their final names: a name that the statement gives, a
-default name with the prefix of the session, the topic of a source that exists already.
+The plan of a statement has the final names of topics: a given name, a default name with the
+session's prefix, or the topic of an existing source.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINTS: Mapping[type[Statement], str] = {
 
 
 def check_topics(statement: Statement, planned: Planned) -> None:
-    """ForbiddenError where a statement reads or writes a topic that only the engine may."""
+    """ForbiddenError if a statement reads or writes an internal topic."""
     touched = planned.touches
     for topic in sorted(touched.writes):
         if is_internal(topic):

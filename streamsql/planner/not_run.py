@@ -1,4 +1,4 @@
-"""Statements of the dialect that parse and are not run, each with what to do instead."""
+"""Statements of the dialect that are parsed and not supported, each with an alternative."""
 
 from __future__ import annotations
 

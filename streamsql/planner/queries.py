@@ -152,8 +152,8 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
 def query_plan(
     root: Operator, query: Query, built: Built, planning: Planning, query_id: str | None
 ) -> QueryPlan:
-    """The plan of a query, checked and rewritten by the rules; `root` is what becomes of its rows.
-    Raises a StreamSQLError for what cannot be run."""
+    """The plan of a query, checked and optimized; `root` adds the target of its rows. Raises a
+    StreamSQLError for unsupported queries."""
     emit = query.emit or Emit.CHANGES
     if emit is Emit.FINAL and get_bool(planning.session, EMIT_FINAL) is False:
         raise ConfigError(
@@ -280,7 +280,7 @@ def _insert_target(statement: InsertInto, catalog: Catalog) -> Source:
 
 
 def _fitted(built: Built, target: Source, statement: InsertInto) -> Built:
-    """The result with its columns widened to the sink's; PlanError where they do not match."""
+    """The result with its columns widened to the sink's; PlanError if they do not match."""
     project = built.root
     if project.kind is not target.kind:
         raise PlanError(

@@ -1,4 +1,4 @@
-"""Windows of the WINDOW clause, with their defaults, and durations in words."""
+"""Windows of the WINDOW clause, with their defaults, and durations as text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from streamsql.nodes import Duration, Emit, Window
 from streamsql.schema import KeyWindow, WindowType
 
 STEP = "$WINDOW"
-"""The hidden column that tells a row's windows apart: starts of hopping ones, ends of cumulating
+"""The hidden column that distinguishes a row's windows: starts of hopping ones, ends of cumulating
 ones."""
 
 _DAY_MS = Duration.UNITS_MS["DAY"]
 
 
 def complete_window(window: Window, emit: Emit) -> Window:
-    """The window with grace and retention (a day, or as long as rows may come) where they are not
-    given; PlanError where they contradict each other.
+    """The window with default grace and retention (a day, or as long as rows may arrive); PlanError
+    if they contradict each other.
 
-    Without a grace a window waits 24 hours less its size for late rows, but EMIT FINAL, whose
-    results would come a day late, none. Of a session the size is the gap.
+    Without a grace a window waits 24 hours less its size for late rows; with EMIT FINAL, whose
+    results would come a day late, it does not wait. The size of a session is its gap.
     """
     size = window.size.ms
     _check_sizes(window)

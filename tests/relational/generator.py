@@ -86,7 +86,7 @@ class Generator:
         return choices[self.pick.number(len(choices) - 1)]
 
     def _chance(self, one_of: int) -> bool:
-        """True one time in that many; shrinking makes it false."""
+        """True in one of that many draws; shrinking makes it false."""
         return self.pick.number(one_of - 1) == one_of - 1
 
     def _alias(self) -> str:

@@ -1,1 +1,1 @@
-"""A file for each operator: from its plan to a Spark frame."""
+"""A file for each operator: the lowering of its plan to a Spark frame."""

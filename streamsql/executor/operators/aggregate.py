@@ -1,4 +1,5 @@
-"""Aggregate: GROUP BY, in windows or not, by Spark's own grouping and state where it has them."""
+"""Aggregate: GROUP BY, with or without windows, by Spark's own grouping and state where it supports
+them."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def lower(node: Aggregate, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
-    """The aggregation of rows that stay what they are, as those of a stream do."""
+    """The aggregation of rows that do not change, such as a stream's."""
     in_sessions = node.window is not None and node.window.type is WindowType.SESSION
     grouped = grouping(node, scope, by_text=not in_sessions)
     prepared = _prepare(rows, grouped, scope)
@@ -83,8 +84,8 @@ def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 
 def _all_are_read(node: Aggregate, root: Operator) -> bool:
-    """Whether the aggregates were made for what is written, and for HAVING: then nothing is
-    dropped. A subquery may have some that no clause reads."""
+    """Whether all aggregates are read, by the result or HAVING: then none is dropped. A subquery
+    may have some that no clause reads."""
     above = root.inputs[0] if isinstance(root, Sink) else root
     above = above.input if isinstance(above, Project) else above
     while isinstance(above, Filter):
@@ -112,7 +113,7 @@ def _group(rows: DataFrame, grouped: Grouping, scope: Scope) -> GroupedData:
 
 
 def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
-    """The rows in each of their windows that was still open when they came."""
+    """The rows in each of their windows that was still open on arrival."""
     assert window.grace is not None, "the planner fills in the default"
     grace = window.grace.ms
     timed = rows.withColumns(
@@ -127,7 +128,7 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     start, end = _bounds(window)
     # Hopping windows reach back before the epoch; Kafka Streams has none that begin there.
     has_row = start >= 0
-    if window.type is WindowType.CUMULATING:  # Of the same end, it may begin behind the row.
+    if window.type is WindowType.CUMULATING:  # Windows with the same end may begin after the row.
         has_row &= start <= quoted(TIME_COLUMN)
     # The watermark is constant within a batch, stream time is not.
     open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
@@ -161,8 +162,8 @@ def _system_columns(window: Window | None) -> dict[str, Column]:
 
 
 def output_mode(operators: Iterable[Operator], emit: Emit) -> str:
-    """Spark's own windows append their final results; everything else updates what was written,
-    and final results of our operators are updates of nothing."""
+    """Spark's own windows append their final results; everything else updates earlier results, and
+    final results of streamsql's operators are updates of nothing."""
     final = emit is Emit.FINAL
     windows = (o.window for o in operators if isinstance(o, Aggregate) and o.window is not None)
     return (
@@ -175,7 +176,7 @@ def _batch(node: Aggregate, inputs: Inputs, scope: Scope, history: bool) -> Data
         return lower(node, inputs, scope)
     if node.input.kind is Kind.TABLE:
         return _lower_stream(node, inputs[0], scope)
-    # Only in sessions, which grow together, has a group several rows.
+    # A group has several rows only in sessions, which grow together.
     in_sessions = node.window is not None and node.window.type is WindowType.SESSION
     rows = lower(node, inputs, scope)
     return latest_rows(rows, node, scope) if in_sessions else rows

@@ -1,4 +1,4 @@
-"""Constraints: records that violate one make no row, and results that do are not written."""
+"""Constraints: records that violate one give no row, and results that do are not written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamsql.schema import Kind, Schema
 
 def meeting_constraints(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
     """The rows of the source that violate none of its constraints. A record without a value is not
-    asked: all of its value's columns are null, and in a table it deletes."""
+    checked: all of its value's columns are null, and in a table it deletes."""
     for constraint in node.constraints:
         # As for unreadable records, there is no row.
         met = _met(constraint, node.source, node.schema, "Source", scope)

@@ -1,4 +1,4 @@
-"""Derived: a query's result has the pseudo columns that a source has, its time perhaps that of the
+"""Derived: a query's result with the pseudo columns of a source; its time may be that of the
 clock."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lower(node: Derived, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     if node.by_clock:
         # Per row: Spark's current_timestamp is constant within a batch. Evaluated once, since Spark
-        # repeats nothing that is not deterministic.
+        # does not repeat nondeterministic expressions.
         rows = rows.withColumn(TIME_COLUMN, scope.jvm.clock())
     own = [quoted(column.name) for column in node.source.schema]
     pseudo = [

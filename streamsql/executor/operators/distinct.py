@@ -1,5 +1,5 @@
-"""Distinct: rows with equal values in all columns meet in a state operator, which lets the first
-one through."""
+"""Distinct: rows with equal values in all columns meet in a state operator, which passes the first
+one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STREAM_TIME = "$stream_time"
 
 
 def lower(node: Distinct, inputs: Inputs, scope: Scope) -> DataFrame:
-    """A row without a value has nothing to be compared by, and is left out."""
+    """A row without a value cannot be compared, and is dropped."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     key = _key(node)

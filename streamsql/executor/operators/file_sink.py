@@ -1,4 +1,4 @@
-"""FileSink: rows as files hold them."""
+"""FileSink: rows in the form of files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streamsql.types import (
 
 
 def lower(node: FileSink, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The columns of the files. A record without a value is a row of its key."""
+    """The columns of the files. A record without a value becomes a row of its key."""
     text_only = node.target.format == "CSV"
     (rows,) = inputs
     return rows.where(scope.jvm.written(scope.query_id)).select(
@@ -37,7 +37,7 @@ def target_of(node: FileSink) -> FileTarget:
 
 
 def _held(value: Column, t: SQLType, text_only: bool) -> Column:
-    """A value as a file holds it: Spark has no TIME, and text no BYTES."""
+    """A value in the form of files: Spark has no TIME, and text formats no BYTES."""
     if t == TIME:
         return F.date_format(F.timestamp_millis(value), "HH:mm:ss.SSS")
     if t == BYTES and text_only:

@@ -27,11 +27,11 @@ _EXPIRES = "$expires"
 
 
 def lower(node: Filter, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows that pass; of a table, tombstones for those that do not, or do not any more."""
+    """The rows that pass; for a table, tombstones for those that do not, or no longer, pass."""
     (rows,) = inputs
     passing = passes(node, scope)
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
-        # A final result that fails was never written before: there is nothing to delete.
+        # A final result that fails was never written: there is nothing to delete.
         return rows.where(passing)
     if not node.remembers(scope.root):
         return rows.withColumn(NULL_COLUMN, ~passing)
@@ -42,14 +42,14 @@ def passes(node: Filter, scope: Scope) -> Column:
     """Whether a row of the input passes; one without a value does not."""
     step = "Having" if node.clause == "HAVING" else "Where"
     condition = predicate(node.condition, expression_context(node.input.schema, scope, step))
-    # The condition is never asked about a row without a value: its failure would be reported.
+    # The condition is not evaluated for a row without a value: its failure would be reported.
     return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(F.coalesce(condition, F.lit(False)))
 
 
 def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:
     """Of the failing rows, only those whose key has passed before, as deletions."""
     closes = _closes(node)
-    # TableFilter finds in the first columns whether a row passes, and how long that matters.
+    # TableFilter reads from the first columns whether a row passes, and when that expires.
     expires = F.lit(None).cast("bigint") if closes is None else closes
     judged = rows.select(passes.alias(_PASSES), expires.alias(_EXPIRES), *map(quoted, rows.columns))
     key = packed_key(judged, primary_key(node.schema.key), scope)
@@ -80,7 +80,7 @@ def _closes(node: Filter) -> Column | None:
 
 
 def _batch(node: Filter, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
-    """A table's row that fails is deleted: of a table that does not change, it is left out."""
+    """A table's row that fails is deleted: in a table that does not change, it is dropped."""
     if node.kind is Kind.STREAM:
         return lower(node, inputs, scope)
     return inputs[0].withColumn(NULL_COLUMN, ~passes(node, scope))

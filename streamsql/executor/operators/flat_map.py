@@ -24,7 +24,7 @@ def lower(node: FlatMap, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "FlatMap")
     rows = rows.where(~quoted(NULL_COLUMN))
-    # Fields by position: the functions' names are the user's, and may be anything.
+    # Fields by position: the functions' names are the user's, and can be anything.
     arrays = [
         table_function(item.expression, context).alias(f"${i}")
         for i, item in enumerate(node.functions)

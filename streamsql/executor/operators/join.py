@@ -34,7 +34,7 @@ from streamsql.planner.plans.delivery import Replay
 _KEY, _LEFT, _RIGHT, _MET = "$key", "$left", "$right", "$met"
 
 _DAY_MS = 86_400_000
-"""How long rows are kept, window included, where no GRACE PERIOD is written."""
+"""How long rows are kept, window included, without a GRACE PERIOD."""
 
 
 def lower(node: Join, inputs: Inputs, scope: Scope) -> DataFrame:
@@ -62,8 +62,8 @@ def lower(node: Join, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _met(rows: DataFrame, node: Join, left: Side, right: Side, scope: Scope) -> DataFrame:
-    """Without the columns of the other side where the condition is not met: a row of the outer side
-    meets one row at the most."""
+    """Without the columns of the other side if the condition fails: a row of the outer side has at
+    most one partner."""
     if node.condition is None:
         return rows
     context = expression_context(node.schema, scope, "Join")
@@ -120,7 +120,7 @@ def _condition(node: Join, left: Side, right: Side, scope: Scope) -> object:
 
 
 def _with_key(side: Side) -> Side:
-    """A null key meets none."""
+    """A null key matches no other."""
     return replace(side, rows=side.rows.where(quoted(ON_COLUMN).isNotNull()))
 
 
@@ -132,7 +132,7 @@ def _result(
     keys: list[str],
     scope: Scope,
 ) -> DataFrame:
-    # Either the row's place for an operator behind this one, or, for the sink, what caused it.
+    # The row's place for an operator after this one or, for the sink, the record that caused it.
     causes = scope.replay is Replay.CAUSE
     partition, offset = ("causePartition", "causeOffset") if causes else ("partition", "offset")
     rows = joined.select(
@@ -180,11 +180,11 @@ def _bound(name: str, left: Side, right: Side, key_type: StructType) -> Column:
 
 
 _BEFORE_ALL = -(2**63)
-"""The time of a row that is there before any other."""
+"""The time of a row that precedes all others."""
 
 
 def _batch(node: Join, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
-    """What the query itself groups is whole before a row meets it."""
+    """A group of the query itself is complete before a row is joined with it."""
     if node.joins_own_groups:
         rows, groups = inputs
         inputs = (rows, groups.withColumn(TIME_COLUMN, F.lit(_BEFORE_ALL)))

@@ -30,7 +30,7 @@ _STEP = "Join"
 
 
 def lower(node: LookupJoin, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows with the columns that are looked up; a row without a value meets none."""
+    """The rows with the looked-up columns; a row without a value has no match."""
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, _STEP)
     names = [c.name for c in node.lookup.schema]

@@ -1,9 +1,8 @@
 """The lowering of an operator: its rows as a frame, of a stream or of a batch.
 
-In a batch, a table that is read, or that an operator makes, is reduced to the latest row of each
-key at once, so that what stands above it sees a table that does not change. Only a table that is
-read and that a stream is joined with keeps its history: there a row meets what was valid at its
-time.
+In a batch, a table that is read, or that an operator produces, is reduced to the latest row of each
+key at once, so that the operators above see a table that does not change. Only a table that is
+joined with a stream keeps its history: there a row is joined with the version of its time.
 """
 
 from __future__ import annotations
@@ -35,11 +34,12 @@ Op = TypeVar("Op", bound=Operator)
 
 @dataclass(frozen=True)
 class Lowering(Generic[Op]):
-    """What lowers the operators of one class, over their lowered inputs."""
+    """Lowers the operators of one class, over their lowered inputs."""
 
     stream: Callable[[Op, Inputs, Scope], DataFrame]
     batch: Callable[[Op, Inputs, Scope, bool], DataFrame]
-    """Also given whether the history of a table is wanted, and not the latest row of each key."""
+    """Is also given whether the history of a table is needed, and not only the latest row of each
+    key."""
     with_history: Callable[[Op], tuple[Operator, ...]] = lambda node: ()
     """The inputs whose history a batch needs."""
 
@@ -55,14 +55,14 @@ def lowering_of(operator: type[Operator]) -> Lowering[Any]:
 def row_by_row(
     stream: Callable[[Op, Inputs, Scope], DataFrame],
 ) -> Callable[[Op, Inputs, Scope, bool], DataFrame]:
-    """The batch of an operator that makes no changes of its own."""
+    """The batch of an operator without state."""
     return lambda node, inputs, scope, history: stream(node, inputs, scope)
 
 
 def latest(
     stream: Callable[[Op, Inputs, Scope], DataFrame],
 ) -> Callable[[Op, Inputs, Scope, bool], DataFrame]:
-    """The batch of an operator whose rows may be the changes of a table, several of a key."""
+    """The batch of an operator whose rows may be changes of a table, several of a key."""
 
     def lower(node: Op, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
         rows = stream(node, inputs, scope)
@@ -94,7 +94,7 @@ def latest_rows(rows: DataFrame, node: Operator, scope: Scope) -> DataFrame:
 
 
 def _is_needed(name: str, node: Operator, scope: Scope) -> bool:
-    """Whether an operator above reads the column, be it under the name that Qualify gives it."""
+    """Whether an operator above reads the column, possibly under the name that Qualify gives it."""
     needed = scope.needed_above(node)
     if needed is None or name.startswith("$"):
         return True

@@ -1,5 +1,5 @@
-"""Match: one row per match of a pattern, by our own state operator: Spark has none. The operator
-finds the rows of a match and evaluates conditions over them with Spark's expressions."""
+"""Match: one row per match of a pattern, by a keyed operator: Spark has none. The operator finds
+the rows of a match and evaluates conditions over them with Spark's expressions."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class _Reading:
     variables: tuple[str | None, ...]
     """Variables whose rows are aggregated."""
     totals: tuple[DataFrame, ...]
-    """Of each of these variables the aggregates, over the frame of a row's values."""
+    """For each of these variables its aggregates, over the frame of a row's values."""
 
     def where(self, of: MatchColumn) -> int:
-        """The number of the row or of the aggregates, which come behind the rows."""
+        """The number of the row or of the aggregates, which follow the rows."""
         if of.place is not None:
             return self.places.index((of.variable, of.place))
         return len(self.places) + self.variables.index(of.variable)
@@ -123,7 +123,7 @@ def lower(node: Match, inputs: Inputs, scope: Scope) -> DataFrame:
     return _result(node, made, told, values.schema, scope)
 
 
-# -- what a row has ------------------------------------------------------------------------------
+# -- rows ----------------------------------------------------------------------------------------
 
 
 def _values(node: Match) -> dict[str, Expression]:
@@ -213,9 +213,9 @@ def _conditions(
     numbers: dict[str, int],
     scope: Scope,
 ) -> Any:
-    """Conditions over structs: the rows that they are about, and the aggregates."""
+    """Conditions over structs: the rows that they read, and the aggregates."""
     kinds = [*(values for _ in read.places), *(frame.schema for frame in read.totals)]
-    # A condition that looks at nothing is a column of some frame, too.
+    # A constant condition is a column of some frame, too.
     fields = [StructField(f"s{number}", kind) for number, kind in enumerate(kinds or [values])]
     structs = scope.context.spark.createDataFrame([], StructType(fields))
     context = ColumnContext(columns={c.name: _read(c, read) for c in node.read})
@@ -314,7 +314,7 @@ def _result(
 
 
 def _system() -> list[Column]:
-    """A match has the time of its last row, and a place of its own."""
+    """A match has the time of its last row, and its own place."""
     return [
         F.col("time").alias(TIME_COLUMN),
         F.lit(False).alias(NULL_COLUMN),

@@ -15,7 +15,7 @@ from streamsql.nodes import (
 
 
 def variables_of(pattern: Pattern) -> list[str]:
-    """The variables, as they come; their places are the numbers that programs call them by."""
+    """The variables in order of appearance; programs refer to them by their index."""
     match pattern:
         case PatternVariable():
             return [pattern.name]
@@ -86,7 +86,7 @@ class _Program:
             self._choose(fork, repeat.reluctant)
 
     def _hold(self) -> int:
-        """The place of an instruction that is known later."""
+        """The index of an instruction that is set later."""
         self.instructions.append("")
         return self._next - 1
 

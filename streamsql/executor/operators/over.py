@@ -1,5 +1,5 @@
-"""Over: aggregates of the rows before each row, and values of one of them, by our own state
-operator: Spark has none for continuous rows."""
+"""Over: aggregates of the rows before each row, and values of one of them, by a keyed operator:
+Spark has none for continuous rows."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _prepare(node: Over, frames: _Frames, rows: DataFrame, scope: Scope) -> Data
 
 
 def _by_place(order: tuple[Ordering, ...], rows: DataFrame) -> DataFrame:
-    """The rows, that end, with their places in the order as their times."""
+    """The rows of a bounded input, with their places in the order as their times."""
     sorts = [
         quoted(name).desc_nulls_last() if o.descending else quoted(name).asc_nulls_last()
         for name, o in zip(_order_names(order), order, strict=True)

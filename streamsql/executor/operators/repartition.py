@@ -17,13 +17,13 @@ def lower(node: Repartition, inputs: Inputs, scope: Scope) -> DataFrame:
     old_keys = {c.name for c in node.input.schema.key}
     context = expression_context(node.input.schema, scope, "PartitionBy")
     keys = [_key(item, old_keys, context) for item in node.keys]
-    # A join below leaves out what nothing reads.
+    # A join below omits columns that no operator reads.
     rest = [quoted(c.name) for c in node.schema.value if c.name in rows.columns]
     return rows.select(*keys, *rest, *system_columns())
 
 
 def _key(item: Named, old_keys: set[str], context: ColumnContext) -> Column:
-    """A row without a value still has its old key; what needs the value is null."""
+    """A row without a value still has its old key; expressions over the value are null."""
     key = column(item.expression, context)
     if not reads_only(item.expression, old_keys):
         key = F.when(~quoted(NULL_COLUMN), key)

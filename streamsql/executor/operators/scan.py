@@ -1,4 +1,4 @@
-"""Scan: a topic's records as rows; what cannot be read is reported and left out."""
+"""Scan: a topic's records as rows; unreadable ones are reported and dropped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SOURCE = "io.streamsql.source.TopicSource"
 
 
 def lower(node: Scan, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows of a topic, decoded; what cannot be read is in the processing log."""
+    """The rows of a topic, decoded; unreadable records are in the processing log."""
     source = node.source
     if scope.context.table is not None:
         return scope.context.table(node)
@@ -83,8 +83,7 @@ def lower(node: Scan, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
-    """The records that are read, and the rows that each of them makes: one, or what a database's
-    changes come to."""
+    """The records, and the rows of each of them: one, or the changes of a database in it."""
     topic, schema = node.source.topic, node.source.schema
     raw = topic_records(topic.name, node.kind, scope)
     value = value_side(topic, schema, scope.context.schemas.reading)
@@ -146,7 +145,7 @@ def _starting_offsets(topic: str, given: str) -> str:
 
 
 def _columns(node: Scan) -> list[Column]:
-    """The source's columns out of the decoded record, header columns out of its headers."""
+    """The source's columns from the decoded record, header columns from its headers."""
     schema = node.source.schema
     bounds = ("WINDOWSTART", "WINDOWEND") if node.source.is_windowed else ()
     fields = [c.name for c in (*schema.key, *schema.value)]

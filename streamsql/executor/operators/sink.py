@@ -1,4 +1,4 @@
-"""Sink: rows become Kafka records, for a topic of the user's or for a push query's reader."""
+"""Sink: rows become Kafka records, for a topic of the user or for a push query's reader."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lower(node: Sink, inputs: Inputs, scope: Scope) -> DataFrame:
     schema, topic = node.target.schema, node.target.topic
     time = quoted(TIME_COLUMN)
     if node.timestamp is not None:
-        # A null or negative time is the sink's to refuse; a deleted row keeps its own.
+        # The sink rejects a null or negative time; a deleted row keeps its own.
         found = event_time(node.timestamp, schema)
         time = F.when(quoted(NULL_COLUMN), time).otherwise(F.coalesce(found, F.lit(-1)))
     value = F.when(~quoted(NULL_COLUMN), _struct(schema.value))
@@ -58,7 +58,7 @@ def lower(node: Sink, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _cause(scope: Scope) -> list[Column]:
-    """The record that caused the row, for delivery that is exactly once."""
+    """The record that caused the row, for exactly-once delivery."""
     if scope.replay is None:
         return []
     partition, offset = (
@@ -115,7 +115,7 @@ def _struct(columns: Sequence[SchemaColumn]) -> Column:
 
 
 def _cast(column: SchemaColumn) -> Column:
-    """The column in the very type that the encoder reads; a no-op where it has that already."""
+    """The column in exactly the type that the encoder reads; a no-op if it has that already."""
     return quoted(column.name).cast(spark_type(column.type)).alias(column.name)
 
 

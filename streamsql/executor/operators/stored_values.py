@@ -32,8 +32,8 @@ _DELETED, _TOLD, _WHOLE, _KNOWN = "$deleted", "$told", "$whole", "$known"
 
 
 def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
-    """The rows of a scan, with the places of their records; a value that a change leaves out is
-    that of the row before. A row with a value that no change had is reported and left out."""
+    """The rows of a scan, with the places of their records; an omitted value is that of the
+    previous row. A row with a value that no change has contained is reported and dropped."""
     names = [column.name for column in node.stored_values]
     if not names:
         return rows

@@ -1,4 +1,4 @@
-"""TopN: the first rows of each group, by our own state operator; over a table, a preceding operator
+"""TopN: the first rows of each group, by a keyed operator; over a table, a preceding operator
 provides the previous rows."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def lower(node: TopN, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def _carried(node: TopN, rows: DataFrame, scope: Scope) -> list[str]:
-    """The columns that are the input's own; of a checkpoint, those that it holds already."""
+    """The input's own columns; with a checkpoint, those that it contains."""
     own = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
     read = scope.read_above(node)
     wanted = own if read is None else [name for name in own if name in read]

@@ -13,8 +13,8 @@ from streamsql.planner.operators import Union
 
 
 def lower(node: Union, inputs: Inputs, scope: Scope) -> DataFrame:
-    """Partition p of the left side is 2 p in the result, of the right side 2 p + 1: what comes
-    from two logs has no order between them."""
+    """Partition p of the left side is 2 p in the result, of the right side 2 p + 1: rows of two
+    logs have no order between them."""
     del scope
     frames = []
     for side, rows in enumerate(inputs):

@@ -1,4 +1,4 @@
-"""Values: rows of the statement itself, which are of no topic."""
+"""Values: rows of the statement itself, without a topic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def bounded_columns(offset: Column) -> list[Column]:
-    """The system columns of rows that are of no topic."""
+    """The system columns of rows without a topic."""
     none = F.lit(None).cast("bigint")
     columns = {
         TIME_COLUMN: F.unix_millis(F.current_timestamp()),

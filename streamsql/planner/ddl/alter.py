@@ -29,7 +29,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class AlterPlan(CatalogChange):
-    """The source as it will be."""
+    """The altered source."""
 
     source: Source
 
@@ -43,7 +43,7 @@ class AlterPlan(CatalogChange):
 
 
 def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:
-    """The source with the alterations, one after the other."""
+    """The source after all alterations, applied in order."""
     kind = statement.kind.value
     source = catalog.sources.get(statement.name)
     if source is None:

@@ -1,4 +1,4 @@
-"""ALTER QUERY .. SET: a query's statement once more, with other settings."""
+"""ALTER QUERY .. SET: plans a query's statement again, with other settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SETTINGS = (*OF_QUERIES, SHUFFLE_PARTITIONS)
 
 
 def plan_alter_query(statement: AlterQuery, planning: Planning) -> QueryStatementPlan:
-    """The CREATE OR REPLACE that it comes to."""
+    """The equivalent CREATE OR REPLACE."""
     create = replacement(statement, planning.catalog)
     session = {**planning.session, **settings(statement)}
     planned = plan_statement(create, replace(planning, session=session))
@@ -32,7 +32,7 @@ def plan_alter_query(statement: AlterQuery, planning: Planning) -> QueryStatemen
 
 
 def check_moves(statement: AlterQuery, query: QueryPlan) -> None:
-    """UnsupportedError for another number of parts of state that cannot get one."""
+    """UnsupportedError if the state cannot be divided into another number of partitions."""
     for given in statement.properties:
         told = resolve(given.name).name == SHUFFLE_PARTITIONS
         if told and state_stores(query.root) and not moves_state(query.root):

@@ -1,7 +1,5 @@
-"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM | TABLE: what they say, for the test runner.
-
-Whether it is so is the runner's to find out.
-"""
+"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM | TABLE: the expectations, for the test runner,
+which checks them."""
 
 from __future__ import annotations
 
@@ -28,8 +26,8 @@ from streamsql.types import SQLType, quote, to_sql
 
 @dataclass(frozen=True)
 class AssertedRecord:
-    """The record that must come next: as one that would be inserted, with the window of its key.
-    A tombstone if `deleted`; time and bounds are compared where they are given."""
+    """The expected next record: as one that would be inserted, with the window of its key. A
+    tombstone if `deleted`; time and bounds are compared if they are given."""
 
     record: InsertValuesPlan
     bounds: Mapping[str, Expression]
@@ -39,7 +37,7 @@ class AssertedRecord:
 def plan_assert_values(
     statement: AssertValues | AssertNullValues, catalog: Catalog
 ) -> AssertedRecord:
-    """The typed record. Raises a StreamSQLError where its values do not fit the source."""
+    """The typed record. Raises a StreamSQLError if its values do not fit the source."""
     source = _source(statement.source, catalog, statement.span)
     deleted = isinstance(statement, AssertNullValues)
     values = statement.key if isinstance(statement, AssertNullValues) else statement.values
@@ -80,7 +78,7 @@ def _check_only_keys(source: Source, given: Mapping[str, Expression], span: Span
 
 
 def assert_source(statement: AssertSource, catalog: Catalog) -> list[str]:
-    """A line for each thing that is not as it says."""
+    """A line for each difference from the expectation."""
     source = _source(statement.name, catalog, statement.span)
     lines = []
     if source.kind is not statement.kind:

@@ -14,7 +14,7 @@ from streamsql.planner.plans.statements import CatalogChange
 
 @dataclass(frozen=True)
 class CommentPlan(CatalogChange):
-    """COMMENT ON STREAM | TABLE: the source as it will be."""
+    """COMMENT ON STREAM | TABLE: the commented source."""
 
     source: Source
 

@@ -31,7 +31,7 @@ def declared_constraints(
 
 
 def check_unconstrained(column: str, source: Source, span: Span | None) -> None:
-    """PlanError where a constraint of the source is about the column."""
+    """PlanError if a constraint of the source reads the column."""
     for constraint in source.constraints:
         if any(read.name == column for read in columns_in(parse_expression(constraint.condition))):
             raise PlanError(

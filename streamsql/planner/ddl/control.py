@@ -66,7 +66,7 @@ def unknown_sink(name: str, catalog: Catalog, span: Span | None) -> CatalogError
 
 
 def check_runs(query_id: str, catalog: Catalog, span: Span | None) -> None:
-    """BindError where no persistent query has the id."""
+    """BindError for the id of no persistent query."""
     if query_id not in catalog.queries:
         raise BindError(
             f"Unknown queryId: {query_id}",

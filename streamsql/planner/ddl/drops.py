@@ -1,4 +1,4 @@
-"""DROP of streams, tables and views: what may go, and with CASCADE what goes with it."""
+"""DROP of streams, tables and views: checks, and the objects that CASCADE drops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamsql.types import quote
 @dataclass(frozen=True)
 class DropPlan(Planned):
     """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others`, `views` and
-    `sinks` what goes with CASCADE."""
+    `sinks` the objects that CASCADE drops."""
 
     source: Source
     delete_topic: bool
@@ -96,7 +96,7 @@ def _ending(query_id: str, catalog: Catalog) -> str:
 
 
 def check_not_a_sink(name: str, catalog: Catalog, span: Span | None) -> None:
-    """CatalogError, at the span, where a stream, table or view would be called as a sink is."""
+    """CatalogError, at the span, for a stream, table or view with the name of a sink."""
     if name in catalog.sinks:
         raise CatalogError(
             f"Cannot add '{name}': A sink with the same name already exists",
@@ -106,7 +106,7 @@ def check_not_a_sink(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
-    """CatalogError, at the span, where a view reads the source or view."""
+    """CatalogError, at the span, if a view reads the source or view."""
     views = catalog.viewers(name)
     if views:
         raise CatalogError(

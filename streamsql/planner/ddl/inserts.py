@@ -1,4 +1,4 @@
-"""INSERT INTO .. VALUES: constant expressions made to fit the columns."""
+"""INSERT INTO .. VALUES: constant expressions, converted to the columns' types."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _unknown_target(statement: InsertValues, catalog: Catalog) -> CatalogError:
 
 
 def _columns(statement: InsertValues, source: Source, besides: tuple[Column, ...]) -> list[Column]:
-    """The columns that the values are for: those listed, or keys and then values."""
+    """The columns of the values: those listed, or keys followed by values."""
     if not statement.columns:
         columns = [c for c in source.shown if c.namespace is not Namespace.HEADERS]
         if source.is_plain:
@@ -205,7 +205,7 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
         scope = Scope(source.name, Schema(()), types=catalog.types)
         bound = bind(expecting(value, column.type), scope, "VALUES")
         fitted = coerce(bound, column.type, lax=True)
-        evaluate_constant(fitted)  # for its errors: a text that is no number, a DECIMAL too long
+        evaluate_constant(fitted)  # for its errors: an invalid number, a DECIMAL that is too long
         return fitted
     except (UnsupportedError, BindError):
         raise
@@ -227,7 +227,7 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
 
 
 def _cannot(source: Source, reason: str) -> Sentence:
-    """ksqlDB's sentence of an INSERT that was to be done."""
+    """ksqlDB's sentence for a failed INSERT."""
     return says("cannot-insert", source=source.name, reason=reason)
 
 

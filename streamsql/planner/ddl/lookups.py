@@ -1,4 +1,4 @@
-"""CREATE SOURCE TABLE with a CONNECTION: a lookup table outside of Kafka."""
+"""CREATE SOURCE TABLE with a CONNECTION: a lookup table outside Kafka."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TABLE = re.compile(r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")(?:\.(?:[A-Za-z_]\w*|"(?:[^
 
 
 def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
-    """The source that the statement declares; a StreamSQLError for one that cannot be looked up."""
+    """The source that the statement declares; a StreamSQLError for an unsupported one."""
     _check_statement(statement)
     given = read_properties(statement.properties, Place.LOOKUP)
     connection = (given.text("CONNECTION") or "").upper()

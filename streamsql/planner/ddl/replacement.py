@@ -80,7 +80,7 @@ def check_resumes(existing: Source, change: Change, obstacle: str | None) -> Non
 
 
 def _old_plan(existing: Source, catalog: Catalog) -> Operator | None:
-    """The plan of the query that fills the source; None if its text plans no more."""
+    """The plan of the query that fills the source; None if its text can no longer be planned."""
     statement = parse_one(existing.statement)
     if not isinstance(statement, CreateAsSelect):
         return None

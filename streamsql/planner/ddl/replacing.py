@@ -1,4 +1,4 @@
-"""CREATE over a name that exists: when it is refused, and what CREATE OR REPLACE may change."""
+"""CREATE over an existing name: when it is rejected, and what CREATE OR REPLACE may change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamsql.types import quote
 def check_name_is_free(
     existing: Source | None, statement: CreateSource | CreateAsSelect, replacing_enabled: bool
 ) -> None:
-    """CatalogError where the name is taken and may not be replaced."""
+    """CatalogError if the name is taken and must not be replaced."""
     kind = statement.kind.value.lower()
     if statement.or_replace and not replacing_enabled:
         raise ConfigError(
@@ -86,7 +86,7 @@ def _replaced(old: Source, new: Source, reason: str) -> Sentence:
 
 
 def changed_columns(old: tuple[Column, ...], new: tuple[Column, ...]) -> list[Column]:
-    """The old columns that do not stand at their place in the new ones."""
+    """The old columns that are missing or at another position in the new ones."""
     return [c for i, c in enumerate(old) if i >= len(new) or new[i] != c]
 
 

@@ -29,8 +29,8 @@ def inferred_columns(
     session: Mapping[str, str],
     schemas: SchemaLookup | None,
 ) -> list[Column]:
-    """The columns of the sides that the statement lists none for, where their formats have
-    schemas in a registry. PlanError where no schema is there."""
+    """The columns of the sides for which the statement lists none, if their formats have registered
+    schemas. PlanError if there is no schema."""
     listed = {
         Namespace.KEY: any(c.role in _KEYS for c in statement.columns),
         Namespace.VALUE: any(c.role not in (*_KEYS, *_HEADERS) for c in statement.columns),
@@ -88,7 +88,7 @@ def _columns(
 
 
 def check_type(schema: SchemaText, side_format: Format) -> None:
-    """PlanError where a schema is of another format."""
+    """PlanError for a schema of another format."""
     if schema.type != side_format.schema_type:
         raise PlanError(
             f"the registered schema is of type {schema.type}, but the format is {side_format.name}"
@@ -117,8 +117,8 @@ def _missing(properties: WithProperties, side: str, id: int | None) -> PlanError
 def check_written_by(
     schema: Schema, key: FormatSpec, value: FormatSpec, schemas: SchemaLookup | None
 ) -> None:
-    """PlanError where KEY_SCHEMA_ID or VALUE_SCHEMA_ID name a schema that the query's columns do
-    not fit: its first columns must be theirs. Without a registry nothing is checked."""
+    """PlanError if KEY_SCHEMA_ID or VALUE_SCHEMA_ID name a schema that does not start with the
+    query's columns. Without a registry nothing is checked."""
     for spec, columns, side in ((key, schema.key, "key"), (value, schema.value, "value")):
         id = spec.properties.get(SCHEMA_ID)
         if id is None or schemas is None:
@@ -136,7 +136,7 @@ def check_written_by(
 def _lone(
     side: str, columns: Sequence[Column], spec: FormatSpec, side_format: Format
 ) -> str | None:
-    """The name to give a schema that is one column as a whole."""
+    """The name of the only column of an unwrapped schema."""
     if len(columns) != 1 or not side_format.whole_keys:
         return None
     whole = side == "key" or spec.properties.get("wrap") == "false"

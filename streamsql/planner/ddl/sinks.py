@@ -1,4 +1,4 @@
-"""The stream or table that CREATE .. AS SELECT makes: its schema, formats and topic."""
+"""The stream or table of CREATE .. AS SELECT: its schema, formats and topic."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def new_sink(
 
 
 def sink_of(rows: Operator, target: Source, types: Mapping[str, SQLType]) -> Sink:
-    """Where a query writes its rows, and what they must meet there."""
+    """The target of a query's rows, and its constraints."""
     constraints = bound_constraints(target.expected_of_writes, target, types)
     return Sink(rows, target, target.timestamp, constraints)
 

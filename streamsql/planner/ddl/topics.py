@@ -63,7 +63,7 @@ def check_conforms(
 
 
 def missing_topic(name: str, kind: str, span: Span | None) -> PlanError:
-    """CREATE over a topic that is not there, with nothing said about its partitions."""
+    """The error for CREATE over a missing topic without PARTITIONS."""
     return PlanError(
         f"Topic '{name}' does not exist. If you want to create a new topic for the "
         f"{kind.lower()} please re-run the statement providing the required 'PARTITIONS' "

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION, and the functions that a catalog's statements make."""
+"""CREATE FUNCTION and DROP FUNCTION, and the functions of a catalog."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _function(statement: CreateFunction) -> UserFunction | UserAggregate:
 def plan_create_function(
     statement: CreateFunction, catalog: Catalog, session: Mapping[str, str]
 ) -> FunctionPlan | NothingToDo:
-    """The function, with custom types resolved; its text is looked at and not run."""
+    """The function, with custom types resolved; its text is parsed, not run."""
     name = statement.name
     if name in REGISTRY.names:
         raise CatalogError(f"{name} is the name of a built-in function", span=statement.span)

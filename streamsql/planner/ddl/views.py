@@ -107,7 +107,7 @@ def source_of(view: View, catalog: Catalog) -> Source:
 
 
 def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
-    """CatalogError where a stream or table would be called as a view is."""
+    """CatalogError for a stream or table with the name of a view."""
     if name in catalog.views:
         raise CatalogError(
             f"Cannot add '{name}': A view with the same name already exists",

@@ -23,16 +23,16 @@ SYNTHETIC = "ROWKEY"
 
 
 class Identity(Protocol):
-    """The key of what FROM gives."""
+    """The key of the rows in FROM."""
 
     def keys(self, items: Sequence[Item]) -> Keys:
         """The expressions that a persistent result must contain, given the selected ones."""
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        """PlanError where the stored result lacks a key and there is more to say than usual."""
+        """PlanError with details if the stored result lacks a key."""
 
     def over(self, selected: Selected) -> Selected:
-        """The selected columns, the key's reading the column that surely holds it."""
+        """The selected columns, the key's reading the column that is certain to hold it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SourceKey:
         return Keys(self.columns, "key column", self.alias)
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        """Nothing: a key that is not selected has been refused before."""
+        """No further check: a missing key has been rejected before."""
 
     def over(self, selected: Selected) -> Selected:
         return selected
@@ -61,7 +61,7 @@ class JoinKey:
 
     @property
     def synthetic(self) -> bool:
-        """Whether no column holds the key: it is there under a name of its own only."""
+        """Whether no selected column holds the key, so that it has a generated name."""
         return not self.viable
 
     def keys(self, items: Sequence[Item]) -> Keys:
@@ -77,7 +77,7 @@ class JoinKey:
         return Keys((chosen,), "join expression", "", self.viable)
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        """Nothing: a key that is not selected has been refused before."""
+        """No further check: a missing key has been rejected before."""
 
     def over(self, selected: Selected) -> Selected:
         key = tuple(
@@ -89,7 +89,7 @@ class JoinKey:
 
 @dataclass(frozen=True)
 class JoinKeys:
-    """The key of a join on several equalities: of each part the columns that hold it."""
+    """The key of a join on several equalities: for each part the columns that hold it."""
 
     column: exp.Column
     viable: tuple[tuple[exp.Column, ...], ...]
@@ -100,7 +100,7 @@ class JoinKeys:
         return Keys(tuple(chosen), "join expression", "")
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        """Nothing: a key that is not selected has been refused before."""
+        """No further check: a missing key has been rejected before."""
 
     def over(self, selected: Selected) -> Selected:
         key = tuple(
@@ -122,7 +122,7 @@ class LeftKey:
         return Keys(self.columns, "key column", "")
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        """PlanError, at the span, where a part of the key is not selected."""
+        """PlanError, at the span, if a part of the key is not selected."""
         missing = [
             quote(bare_name(column))
             for column, item in zip(self.columns, selected.key, strict=True)

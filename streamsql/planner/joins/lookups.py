@@ -1,4 +1,4 @@
-"""Joins of a stream with a lookup table: which are allowed, and their operator."""
+"""Joins of a stream with a lookup table: restrictions, and the operator."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _JOINED = "Join a stream with it: SELECT .. FROM s JOIN {0} ON s.column = {0}.{1
 
 
 def is_looked_up(leaf: Leaf) -> bool:
-    """Whether its rows are found by their keys, outside of Kafka."""
+    """Whether its rows are found by key outside Kafka."""
     return isinstance(leaf, Scan) and leaf.source.lookup is not None
 
 
 def check_not_read(source: Source, span: Span | None) -> None:
-    """UnsupportedError, at the span, where a lookup table would be read rather than joined."""
+    """UnsupportedError, at the span, if a lookup table is read rather than joined."""
     if source.lookup is None:
         return
     key = source.schema.key[0].name
@@ -79,7 +79,7 @@ def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
 
 
 def looked_up_last(plan: Operator) -> Operator:
-    """The join or the source below the lookups that stand last in FROM, and their conditions."""
+    """The join or source below the last lookups in FROM, and their conditions."""
     while isinstance(plan, LookupJoin) or (isinstance(plan, Filter) and plan.clause == "ON"):
         plan = plan.input
     return plan

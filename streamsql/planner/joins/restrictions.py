@@ -27,7 +27,7 @@ _NOT_FOR_STREAM_TABLE = {JoinType.RIGHT: "right-outer", JoinType.FULL: "full-out
 
 @dataclass(frozen=True)
 class Side:
-    """One input of a join: a source, or what the joins before it give."""
+    """One input of a join: a source, or the result of earlier joins."""
 
     plan: Operator
     scans: tuple[Leaf, ...]
@@ -39,7 +39,7 @@ class Side:
     """The key columns of a source."""
 
     def is_key(self, expressions: tuple[Expression, ...]) -> bool:
-        """Whether they are, in any order, what identifies the rows."""
+        """Whether they identify the rows, in any order."""
         if combined(expressions) in self.equals:
             return True
         return len(expressions) == len(self.keys) and all(key in expressions for key in self.keys)
@@ -187,7 +187,7 @@ def _check_no_within(join: Join, pair: str) -> None:
 def matched(
     left: Side, right: Side, kind: JoinKind, condition: Condition
 ) -> tuple[Expression, Expression]:
-    """Both sides of the condition in one type: a stream's side may be widened to it."""
+    """Both sides of the condition in one type: a stream's side may be widened."""
     parts = list(condition.equalities)
     if right.kind is Kind.TABLE:
         parts.sort(key=lambda part: _place(part, right))
@@ -232,13 +232,13 @@ def _check_formats(left: Side, right: Side, join: Join) -> None:
 
 
 def _regroups(scan: Leaf) -> bool:
-    # The lookup has been done for a row, and is in no topic.
+    # The lookup result of a row is in no topic.
     looked_up = scan.source.lookup is not None
     return looked_up or format_named(scan.source.topic.value_format.name).regroups
 
 
 def _check_windows(left: Side, right: Side, condition: Condition) -> None:
-    """Windowed keys are equal where their windows are, so both or none must be windowed."""
+    """Windowed keys are equal if their windows are, so both or none must be windowed."""
     a, b = left.window, right.window
     if a is None and b is None:
         return
@@ -273,11 +273,11 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
 
 
 def check_partitions(left: Side, right: Side, condition: Condition) -> None:
-    """PlanError where both counts are known and differ, as in ksqlDB, which knows one equality."""
+    """PlanError if both counts are known and differ, as in ksqlDB, which supports one equality."""
     if condition.parts:
         return
     scans = left.scan(condition.left_alias), right.scan(condition.right_alias)
-    # The rows of a subquery go to their keys' tasks wherever they come from.
+    # The rows of a subquery are shuffled by key, whatever their source's partitions.
     counts = [s.source.topic.partitions if isinstance(s, Scan) else None for s in scans]
     if None in counts or counts[0] == counts[1]:
         return

@@ -1,4 +1,4 @@
-"""Which columns a name can mean where several sources are joined, and how results call them."""
+"""The columns that a name can refer to in a join, and their names in results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class JoinScope(Scope):
-    """`schema` is the join's; `sources` are the joined ones by alias, their columns' names bare.
+    """`schema` is the join's; `sources` are the joined ones by alias, with unqualified column
+    names.
 
-    `key` names the key column that was made for the join, which is not of any source.
+    `key` names the key column that was created for the join, which belongs to no source.
     """
 
     sources: tuple[tuple[str, Schema], ...] = ()
@@ -34,8 +35,8 @@ class JoinScope(Scope):
         return tuple(alias for alias, _ in self.sources)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
-        """Resolves a column and its source; BindError if none or several have it. `clause` is for
-        the message."""
+        """Resolves a column and its source; BindError if none or several match. `clause` is for the
+        message."""
         if column.table:
             self.check_source(column.table, span_of(column))
         bare, owners = column.name, self._of(column, column.name)
@@ -64,7 +65,7 @@ class JoinScope(Scope):
         return node
 
     def names(self, taken: Collection[str] = ()) -> NameGenerator:
-        """A column is called by its bare name unless several sources have one of that name."""
+        """A column has its unqualified name unless several sources have one of that name."""
         bare = [column.name for _, schema in self.sources for column in schema]
         return NameGenerator([*bare, *taken], self._result_name)
 

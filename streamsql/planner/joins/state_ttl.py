@@ -1,4 +1,4 @@
-"""STATE_TTL: how far apart in time rows of two streams may meet where their join has no WITHIN."""
+"""STATE_TTL: the time limit between joined rows of two streams without WITHIN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators of a plan, a module for each. Each is named where it is defined."""
+"""The operators of a plan, a module for each."""
 
 from streamsql.planner.operators.aggregate import *
 from streamsql.planner.operators.derived import *

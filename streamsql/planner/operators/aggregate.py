@@ -154,14 +154,14 @@ _KEEPS_VALUES = frozenset({"COUNT_DISTINCT", "HISTOGRAM", "MEDIAN", "PERCENTILE"
 
 
 def keeps_values(name: str, kind: Kind) -> bool:
-    """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
+    """Whether an aggregate keeps the values of its rows instead of a result of fixed size."""
     if kind is Kind.TABLE and name in ("ARG_MAX", "ARG_MIN"):
-        return True  # the next one must be known when the greatest is taken back
+        return True  # when the greatest is removed, the next one must be known
     return name.startswith("COLLECT_") or name.endswith(_OF_VALUES) or name in _KEEPS_VALUES
 
 
 def micro_batch_only(calls: Iterable[Expression]) -> Iterator[str]:
-    """Why Real-Time Mode does not run the aggregates."""
+    """Why real-time mode does not support the aggregates."""
     for function in map(aggregate_function, calls):
         if not function.real_time:
             yield f"the aggregate function {function.name} needs micro-batches"

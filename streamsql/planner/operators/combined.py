@@ -1,4 +1,4 @@
-"""Joins on several equalities: each side's expressions as one struct, which is what is compared."""
+"""Joins on several equalities: each side's expressions as one struct, which is compared."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from streamsql.types import BOOLEAN, SQLType, struct, type_of
 
 
 def combined(expressions: Sequence[Expression]) -> Expression:
-    """The typed expressions as a STRUCT<K0, K1, ..>; null if one of them is, for null is equal to
-    nothing. A single one stays what it is."""
+    """The typed expressions as a STRUCT<K0, K1, ..>; null if one of them is, since null equals
+    nothing. A single expression is unchanged."""
     if len(expressions) == 1:
         return expressions[0]
     names = [f"K{number}" for number in range(len(expressions))]
@@ -31,7 +31,7 @@ def combined(expressions: Sequence[Expression]) -> Expression:
 
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
-    """What a combined expression is made of; of any other, itself."""
+    """The parts of a combined expression; of any other, itself."""
     if isinstance(expression, exp.Case) and len(expression.args["ifs"]) == 1:
         made = expression.args["ifs"][0].args["true"]
         if isinstance(made, exp.Struct) and made.expressions[0].name == "K0":

@@ -19,19 +19,19 @@ from streamsql.types import quote
 class Derived(RowByRow):
     """The result of a query as one of the sources of another.
 
-    `source` is what it looks like: its topic is none, but has what results inherit.
+    `source` describes it: it has no topic of its own, but the properties that results inherit.
     """
 
     source: Source
     alias: str
-    by_clock: bool = False  # whether the time of its rows is when they are processed
+    by_clock: bool = False  # whether the time of its rows is that of processing
 
     expressions = ()
     knows_cause = False
 
     @cached_property
     def schema(self) -> Schema:
-        """As that of a Scan; where it stands in for a record, a row has that record's place."""
+        """As that of a Scan; a row has the position of the record that it represents."""
         return Schema((*self.source.schema.columns, *self.source.pseudo_columns))
 
     @property
@@ -64,7 +64,7 @@ class Derived(RowByRow):
         return quote(self.source.name)
 
     def parts(self, at: Reading) -> Iterator[Part]:
-        # One that keeps nothing is no other than its text written in its place.
+        # A stateless subquery is equivalent to its text.
         keeps = any(map(at.keeps, operators(self.input)))
         inner = at.inside("the subquery") if keeps else at
         yield from self.input.parts(inner)
@@ -74,4 +74,4 @@ class Derived(RowByRow):
 
 
 Leaf = Scan | Derived
-"""What stands in FROM."""
+"""A source in FROM."""

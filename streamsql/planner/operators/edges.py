@@ -1,4 +1,4 @@
-"""How one column comes from another, in the words of OpenLineage's facet of column lineage."""
+"""How one column depends on another, in the terms of OpenLineage's facet of column lineage."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from enum import Enum
 
 
 class Transformation(Enum):
-    """What is made of a column on the way. Of the first three its value goes into the other column
-    (DIRECT), the last in this order says it all; the others decide which values or rows there are
-    (INDIRECT)."""
+    """How a column is used. The first three contribute its value (DIRECT), of which the last in
+    this order dominates; the others decide which values or rows there are (INDIRECT)."""
 
     IDENTITY = "IDENTITY"
-    """The value as it is."""
+    """The unchanged value."""
     TRANSFORMATION = "TRANSFORMATION"
     """An expression of it."""
     AGGREGATION = "AGGREGATION"
     """An aggregate of it over several rows."""
     CONDITIONAL = "CONDITIONAL"
-    """It decides, in CASE or FILTER (WHERE ..), about the value of a column."""
+    """It decides about a value, in CASE or FILTER (WHERE ..)."""
     FILTER = "FILTER"
-    """It decides, in WHERE or HAVING, which rows there are."""
+    """It decides about rows, in WHERE or HAVING."""
     JOIN = "JOIN"
-    """It decides which rows meet."""
+    """It decides which rows are joined."""
     GROUP_BY = "GROUP_BY"
-    """It decides which rows are one."""
+    """It decides which rows form a group."""
     SORT = "SORT"
-    """It decides which rows are the first of their group."""
+    """It decides about the order of rows."""
     WINDOW = "WINDOW"
-    """It is the time by which rows are in a window, or meet within one."""
+    """It is the time that assigns rows to windows, or that bounds a join."""
 
     @property
     def direct(self) -> bool:
@@ -40,7 +39,7 @@ _DIRECT = (Transformation.IDENTITY, Transformation.TRANSFORMATION, Transformatio
 
 
 def chained(outer: Transformation, inner: Transformation) -> Transformation:
-    """What `outer` over a column is to that which the column is `inner` of."""
+    """The use of a column over which `outer` uses a column with `inner`."""
     if not outer.direct:
         return outer
     if not inner.direct:
@@ -50,7 +49,7 @@ def chained(outer: Transformation, inner: Transformation) -> Transformation:
 
 @dataclass(frozen=True)
 class Edge:
-    """A column of a stream or table, and what was made of it."""
+    """A column of a stream or table, and how it is used."""
 
     source: str
     column: str
@@ -59,9 +58,9 @@ class Edge:
 
 Edges = frozenset[Edge]
 Columns = Mapping[str, Edges]
-"""Where each column comes from."""
+"""The edges of each column."""
 
 
 def over(outer: Transformation, edges: Iterable[Edge]) -> Edges:
-    """The edges of something that is `outer` of what the edges are of."""
+    """These edges, used by `outer`."""
     return frozenset(Edge(e.source, e.column, chained(outer, e.by)) for e in edges)

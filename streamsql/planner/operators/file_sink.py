@@ -17,7 +17,7 @@ from streamsql.types import quote
 @dataclass(frozen=True)
 class FileSink(RowByRow):
     """Rows written as files of the folder of `target`: those of each `interval_ms` together, in a
-    folder for each combination of the values of `partition_by`, which name columns."""
+    folder for each combination of the values of `partition_by`, which are column names."""
 
     target: ExternalSink
     partition_by: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Filter: WHERE, HAVING, and the conditions of ON that are no equalities."""
+"""Filter: WHERE, HAVING, and the conditions of ON that are not equalities."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Filter(RowByRow):
         return (f"remembers who passes {self.clause}",) if self.remembers(root) else ()
 
     def remembers(self, root: Operator) -> bool:
-        """Whether it keeps the keys that have passed, and deletes only these.
+        """Whether it stores the keys that have passed, and deletes only these.
 
-        A row that fails deletes what its key had before. The filter keeps nothing where no
-        deletion of a row that never was reaches the sink: an operator above ignores it, or the
-        reader of a push query does. A final result is written once: one that fails never was.
+        A row that fails deletes the earlier row of its key. The filter stores nothing if no
+        deletion of an unknown row reaches the sink: an operator above ignores it, or the reader of
+        a push query does. A final result is written once, so one that fails was never written.
         """
         final = any(isinstance(o, Aggregate) and o.emit is Emit.FINAL for o in operators(self))
         if self.kind is not Kind.TABLE or final:
@@ -86,7 +86,7 @@ class Filter(RowByRow):
 
 
 def _reader(node: Operator, root: Operator) -> Operator | None:
-    """The operator that reads this very one."""
+    """The operator that reads this one."""
     if any(child is node for child in root.inputs):
         return root
     return next((found for child in root.inputs if (found := _reader(node, child))), None)

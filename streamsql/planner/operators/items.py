@@ -1,4 +1,4 @@
-"""What clauses list: expressions with the columns they make, and those of ORDER BY."""
+"""The items of clauses: expressions with their columns, and those of ORDER BY."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamsql.types import quote, type_of
 
 @dataclass(frozen=True)
 class Named:
-    """An expression and the column it makes."""
+    """An expression and its column."""
 
     name: str
     expression: Expression
@@ -21,7 +21,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Ordering:
-    """An expression of ORDER BY; nulls come last either way."""
+    """An expression of ORDER BY; nulls sort last in both directions."""
 
     expression: Expression
     descending: bool = False

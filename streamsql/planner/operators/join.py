@@ -1,4 +1,4 @@
-"""Join: rows of two inputs that agree."""
+"""Join: matching rows of two inputs."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from streamsql.schema import ROWTIME, WINDOWSTART, Column, Kind, Namespace, Sche
 from streamsql.types import quote, type_of
 
 FOREVER_MS = 1 << 58
-"""A span of time that no two rows are apart; sums of four are still numbers of 64 bits."""
+"""An unlimited time between two rows; sums of four still fit into 64 bits."""
 
 
 @dataclass(frozen=True)
 class JoinWindow:
-    """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time meet it.
+    """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time match it.
 
-    Without `grace_ms` rows may be a day late, and one that has met none is emitted at once; else
-    such a row is held until its window has passed.
+    Without `grace_ms` rows may be a day late, and a row without a match is emitted at once;
+    otherwise it is held until its window has closed.
     """
 
     before_ms: int
@@ -58,25 +58,25 @@ class JoinWindow:
 
 
 class JoinKind(Enum):
-    """What is joined: decides which rows meet and what the result is keyed by."""
+    """The kind of a join: which rows match, and the key of the result."""
 
     STREAM_STREAM = "stream-stream"
     STREAM_TABLE = "stream-table"
     TABLE_TABLE = "table-table"
     FOREIGN_KEY = "foreign-key"
     ROWS = "row-by-row"
-    """All pairs of rows, whatever their times and keys: in queries that end."""
+    """All pairs of rows, whatever their times and keys: in bounded queries."""
 
 
 @dataclass(frozen=True)
 class Join(Operator):
-    """Rows of two inputs that agree: left_on, over the left's columns, equals right_on, over the
+    """Matching rows of two inputs: left_on, over the left's columns, equals right_on, over the
     right's, which has the same type. Both sides' columns are value columns of the result.
 
-    `key` names the key column, which holds the value that both sides agree on; a FOREIGN_KEY join
-    has the left side's key instead, and `key` is empty. `windowed`: the keys of both are windowed;
-    rows must agree on their windows, too, and the result has the left row's. `condition`, over both
-    sides' columns, is a further condition of an outer join; an inner one has a Filter.
+    `key` names the key column, which holds the common value; a FOREIGN_KEY join has the left side's
+    key instead, and `key` is empty. `windowed`: the keys of both are windowed; rows must have the
+    same windows, and the result has the left row's. `condition`, over both sides' columns, is a
+    further condition of an outer join; an inner one has a Filter.
     """
 
     left: Operator
@@ -145,8 +145,8 @@ class Join(Operator):
         return found
 
     def _agreed(self, left: Lineage, right: Lineage) -> Columns:
-        """The key, which holds what both sides agree on: the value of a side that is never missing.
-        Each of several equalities has an entry of its own."""
+        """The key, which holds the common value: that of a side that is never missing. Each of
+        several equalities has an entry."""
         sides = []
         if self.type is not JoinType.RIGHT:
             sides.append((self.left_on, left.columns))
@@ -223,7 +223,7 @@ class Join(Operator):
             yield at.part(clause, "WITHIN", within_text(self.window))
 
     def _kept(self, at: Reading) -> Iterator[Column]:
-        """The columns of the rows that it keeps: those that are read further up."""
+        """The columns of the rows that it stores: those that are read above."""
         needed = at.needed[id(self)]
         if self.condition is not None:
             needed |= {column.name for column in columns_in(self.condition)}
@@ -267,7 +267,7 @@ def within_text(window: JoinWindow) -> str:
 
 
 def _part_edges(on: Expression, columns: Columns) -> list[Edges]:
-    """Of each of several parts of what is compared, which may be the key of a join before."""
+    """The edges of each part of a compared expression, which may be the key of an earlier join."""
     parts = parts_of(on)
     if len(parts) > 1:
         return [edges_of(part, columns) for part in parts]

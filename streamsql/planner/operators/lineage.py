@@ -1,4 +1,4 @@
-"""The lineage of rows and of expressions: which columns each column comes from, and how."""
+"""The lineage of rows and expressions: the columns that each column depends on, and how."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NOTHING: Edges = frozenset()
 
 @dataclass(frozen=True)
 class Lineage:
-    """Of the rows of an operator: the columns that each of its columns comes from, the columns that
-    decide which rows there are, and the names of the sources it reads."""
+    """The lineage of an operator's rows: the columns that each column depends on, the columns that
+    decide about rows, and the names of the sources."""
 
     columns: Columns = field(default_factory=dict)
     """Those of the operator's schema, and the reserved ones: time, place and window."""
@@ -30,7 +30,7 @@ class Lineage:
         return self.columns.get(name, NOTHING)
 
     def made(self, items: Iterable[Named]) -> Columns:
-        """The columns that the items make of these rows."""
+        """The items as columns of these rows."""
         return {item.name: edges_of(item.expression, self.columns) for item in items}
 
     def with_columns(self, columns: Columns) -> Lineage:
@@ -49,15 +49,15 @@ class Lineage:
         return NOTHING.union(*(influence(by, each, self.columns) for each in expressions))
 
     def grouped(self, items: Iterable[Named]) -> Edges:
-        """What decides about rows by way of the keys that group them."""
+        """The influence of grouping keys on rows."""
         return self.influences_of(Transformation.GROUP_BY, (item.expression for item in items))
 
     def windowed(self, window: Window | None) -> Edges:
-        """What decides about rows by way of their window."""
+        """The influence of the window on rows."""
         return NOTHING if window is None else over(Transformation.WINDOW, self.column(ROWTIME.name))
 
     def all(self, schema: Schema, by: Transformation) -> Edges:
-        """What decides about rows that are compared in all columns."""
+        """The influence of a comparison in all columns on rows."""
         return NOTHING.union(*(over(by, self.column(name)) for name in schema.names))
 
     def __or__(self, other: Lineage) -> Lineage:
@@ -69,17 +69,17 @@ class Lineage:
 
 
 def time_of(column: Edges, time: TimestampColumn) -> Edges:
-    """The lineage of the time of rows that have it in a column."""
+    """The lineage of the event time, which is a column of the rows."""
     return over(Transformation.TRANSFORMATION, column) if time.format else column
 
 
 def part_name(column: str, field: str) -> str:
-    """What a field of a column is called whose edges are known apart from those of the others."""
+    """The name of a column's field whose edges are tracked separately."""
     return f"{column}->{field}"
 
 
 def edges_of(expression: Expression, columns: Columns) -> Edges:
-    """Of a bound expression, over what its input's columns come from."""
+    """The edges of a bound expression, given those of its input's columns."""
     copied = _copied(expression, columns)
     if copied is not None:
         return columns.get(copied, NOTHING)
@@ -93,13 +93,13 @@ def edges_of(expression: Expression, columns: Columns) -> Edges:
 
 
 def influence(by: Transformation, expression: Expression, columns: Columns) -> Edges:
-    """What decides, by way of an expression, which rows there are."""
+    """The columns by which an expression decides about rows."""
     names = {name for name, _ in _read(expression, columns, decides=False)}
     return NOTHING.union(*(over(by, columns.get(name, NOTHING)) for name in names))
 
 
 def _copied(node: Expression, columns: Columns) -> str | None:
-    """The name of the column whose value the expression is."""
+    """The name of the column of which the expression is a plain copy."""
     if isinstance(node, exp.Anonymous) and node.name == "AS_VALUE":
         return _copied(node.expressions[0], columns)
     if isinstance(node, exp.Column):
@@ -115,7 +115,7 @@ def _part(node: Expression, columns: Columns) -> str | None:
 
 
 def _read(node: Expression, columns: Columns, *, decides: bool) -> Iterator[tuple[str, bool]]:
-    """The columns that an expression reads, each with whether it only decides about its value."""
+    """The columns that an expression reads, each with whether it only decides about the value."""
     known = _part(node, columns)
     if known is not None:
         yield known, decides
@@ -138,7 +138,7 @@ def _children(node: Expression) -> Iterator[tuple[Expression, bool]]:
             yield node.args["default"], False
     elif is_aggregate(node):
         for argument in node.expressions:
-            # COUNT(*) is planned as COUNT(ROWTIME): the value of what is counted is not looked at.
+            # COUNT(*) is planned as COUNT(ROWTIME), whose value is not read.
             if not (node.name == "COUNT" and _is_time(argument)):
                 yield argument, _is_filter(node, argument)
     else:
@@ -150,7 +150,7 @@ def _is_time(node: Expression) -> bool:
 
 
 def _is_filter(call: Expression, argument: Expression) -> bool:
-    """Whether the argument is the FILTER of an aggregate function that has its own way with it."""
+    """Whether the argument is the FILTER of an aggregate function with special handling."""
     if not isinstance(argument, exp.NullSafeEQ) or argument is not call.expressions[-1]:
         return False
     return aggregate_function(call).filters

@@ -20,11 +20,11 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class LookupJoin(RowByRow):
-    """Each row with the one whose key equals `keys`, an expression over the input for each key
-    column of `lookup`, as that is when the row is processed. Rows keep their key, time and order.
+    """Each row joined with the row whose key equals `keys`, an expression over the input for each
+    key column of `lookup`, as of processing time. Rows keep their key, time and order.
 
-    An INNER join leaves out rows for which there is none. A row that does not meet the `condition`,
-    over all columns, of a LEFT one is as one for which there is none.
+    An INNER join drops rows without a match. For a LEFT join, a row that fails the `condition`,
+    over all columns, is one without a match.
     """
 
     lookup: Source
@@ -93,13 +93,13 @@ def lookup_text(plan: LookupJoin) -> str:
 
 
 def lookup_line(plan: LookupJoin) -> str:
-    """The same, and where that is."""
+    """The same, and the location."""
     assert plan.lookup.lookup is not None
     return f"{lookup_text(plan)}: {place_text(plan.lookup.lookup)}"
 
 
 def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
-    """Where the rows are and how they are asked for, by what says so; empty: nothing does."""
+    """The location and the request settings by property; empty texts for unset ones."""
     ttl = span_text(lookup.ttl_ms)
     if lookup.connection == "FILE":
         return {

@@ -35,8 +35,9 @@ class Place:
 
 @dataclass(frozen=True)
 class MatchColumn:
-    """What is read of a match, as a column: an expression's value in the row at a place among those
-    of a variable (None: of all variables); or, without a place, an aggregate over all of them."""
+    """A value read from a match, as a column: an expression's value in the row at a place among
+    those of a variable (None: of all variables); or, without a place, an aggregate over all of
+    them."""
 
     name: str
     expression: Expression
@@ -46,7 +47,7 @@ class MatchColumn:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a row has to meet to be one of the variable's, over columns of `Match.read`."""
+    """The condition of a variable's rows, over columns of `Match.read`."""
 
     variable: str
     expression: Expression
@@ -54,11 +55,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Match(Operator):
-    """A row for each match of a pattern among the rows of a key, in the order of their times.
+    """A row for each match of a pattern among the rows of a key, in time order.
 
-    `read` are the columns that conditions are about, of the rows so far and the one in question;
-    `columns` those of the result, of all rows of the match. `within_ms` bounds the time between
-    the first and the last row: it is less (None: there is no bound). `grace_ms`: as of Over.
+    `read` are the columns that conditions read, of the rows so far and the current one; `columns`
+    those of the result, of all rows of the match. `within_ms` is the exclusive bound of the time
+    between the first and the last row (None: unbounded). `grace_ms`: as of Over.
     """
 
     input: Operator
@@ -79,7 +80,7 @@ class Match(Operator):
 
     @cached_property
     def schema(self) -> Schema:
-        """The keys, what is read of the match, the time of its last row."""
+        """The keys, the values read from the match, the time of its last row."""
         keys = (Column(k.name, type_of(k.expression), Namespace.KEY) for k in self.keys)
         made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.columns)
         return Schema((*keys, *made, ROWTIME))
@@ -90,8 +91,8 @@ class Match(Operator):
 
     @property
     def decisive(self) -> tuple[MatchColumn, ...]:
-        """Those on which depends what is kept: not those of the result that are a column of a row,
-        as it is, of which the column is kept."""
+        """The columns that the stored state depends on: result columns that are plain copies of a
+        stored column are not among them."""
         return tuple(
             column
             for column in self.all_columns
@@ -172,7 +173,7 @@ Text = Callable[[Expression], str]
 
 
 def match_text(node: Match) -> str:
-    """What a match is: `PATTERN (A B+) WITHIN 5 SECONDS DEFINE B AS B.X > A.X AFTER MATCH ..`."""
+    """The pattern: `PATTERN (A B+) WITHIN 5 SECONDS DEFINE B AS B.X > A.X AFTER MATCH ..`."""
     within = "" if node.within_ms is None else f" WITHIN {span_text(node.within_ms)}"
     conditions = ", ".join(
         f"{quote(c.variable)} AS {expression_text(c.expression)}" for c in node.conditions
@@ -189,7 +190,7 @@ def keys_text(node: Match, text: Text = expression_text) -> str:
 
 
 def column_text(column: MatchColumn) -> str:
-    """A column of a match and what exactly it is of."""
+    """A column of a match and its exact meaning."""
     of = "all rows" if column.variable is None else quote(column.variable)
     if column.place is None:
         return f"{expression_text(column.expression)} of {of}"

@@ -21,19 +21,19 @@ from streamsql.schema import Kind, Schema
 
 Binding = tuple[Expression, "Operator"]
 Keys = Mapping[str, frozenset[str]]
-"""By sources, the columns of a row that are made of the keys of their records."""
+"""By source, the columns of a row that are derived from its records' keys."""
 
 
 @dataclass(frozen=True)
 class StateStore:
-    """One store of one operator, in words."""
+    """The description of one store of an operator."""
 
     holds: str
-    """What an entry is."""
+    """The content of an entry."""
     key: str
     """The key of an entry; empty: one entry holds all."""
     growth: str
-    """What makes it grow, or when entries go."""
+    """What makes it grow, or when entries expire."""
 
     @property
     def text(self) -> str:
@@ -45,7 +45,7 @@ class Deletions(Enum):
     """See `Operator.deletions`."""
 
     IGNORED = auto()
-    """It keeps the rows of its input, and finds none."""
+    """It stores the rows of its input, and finds none."""
     PASSED_ON = auto()
     WRITTEN = auto()
 
@@ -91,7 +91,7 @@ class Operator(ABC):
 
     @abstractmethod
     def lineage(self) -> Lineage:
-        """Where its rows and their columns come from."""
+        """The lineage of its rows and columns."""
 
     @abstractmethod
     def stores(self, root: Operator) -> Iterable[StateStore]:
@@ -100,37 +100,38 @@ class Operator(ABC):
     @abstractmethod
     def identity(self, root: Operator) -> Iterable[str]:
         """Lines that its state and its offsets depend on. They are part of the fingerprint, which
-        checkpoints hold: a text that changes makes queries begin again."""
+        checkpoints store, so existing texts must not change."""
 
     @property
     @abstractmethod
     def deletions(self) -> Deletions:
-        """What it does with the deletion of a row that never was in its input."""
+        """How it handles the deletion of a row that its input never had."""
 
     @property
     @abstractmethod
     def knows_cause(self) -> bool:
-        """Whether all state of the plan below is that of a join of a stream, as it was read, with a
-        table: then the stream's record and the task identify a row."""
+        """Whether the only state of the plan below is that of a join of a stream with a table: then
+        the stream's record and the task identify a row."""
 
     @property
     @abstractmethod
     def obstacles(self) -> Iterable[str]:
-        """Why Spark's Real-Time Mode does not run it."""
+        """Why Spark's real-time mode does not support it."""
 
     @property
     @abstractmethod
     def time_decides(self) -> bool:
-        """Whether time alone may give rows in real time, without a record of their key."""
+        """Whether time alone may cause results in real time, without a record of their key."""
 
     @abstractmethod
     def parts(self, at: Reading) -> Iterator[Part]:
-        """What it and the operators below say of the query, for the class of a change."""
+        """The parts of the query that it and the operators below define, for the class of a
+        change."""
 
     @abstractmethod
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
-        """The sources whose records it takes by key: where those of a key are in one partition, in
-        their order, matters. `keys` are those of its input's rows."""
+        """The sources that it reads by key: the records of a key have to be in one partition, in
+        order. `keys` are those of its input's rows."""
 
     def keys_made(self, keys: Keys) -> Keys:
         return keys
@@ -138,16 +139,15 @@ class Operator(ABC):
     @property
     @abstractmethod
     def needs_batch(self) -> str | None:
-        """Why Spark's batch engine, and no store of a table, answers a pull query with it."""
+        """Why Spark's batch engine, and no store, answers a pull query with it."""
 
     @property
     @abstractmethod
     def differs_in_batch(self) -> str | None:
-        """Why a batch over the same records gives other rows."""
+        """Why a batch over the same records has other results."""
 
     def shuffled_inputs(self, root: Operator) -> list[bool]:
-        """Of each input, whether its rows come out of a shuffle: to all state rows are shuffled by
-        key."""
+        """For each input, whether its rows are shuffled: rows are shuffled by key to all state."""
         return [bool(state_stores(source, root)) for source in self.inputs]
 
     @property
@@ -161,7 +161,7 @@ class Operator(ABC):
 
 @dataclass(frozen=True)
 class RowByRow(Operator):
-    """An operator that handles each row of its input for itself, at once, and keeps nothing."""
+    """A stateless operator that handles each row of its input at once."""
 
     input: Operator
 
@@ -204,7 +204,7 @@ class RowByRow(Operator):
 
 
 class Bounded(Operator):
-    """An operator of queries that end: it keeps no state between batches."""
+    """An operator of bounded queries: it keeps no state between batches."""
 
     obstacles = ()
     time_decides = False
@@ -245,6 +245,6 @@ def _stores(node: Operator, root: Operator) -> Iterator[StateStore]:
 
 
 def reading(keys: Keys, expressions: Iterable[Expression]) -> Iterator[str]:
-    """The sources of whose keys the expressions are made."""
+    """The sources whose keys the expressions are derived from."""
     read = {column.name for expression in expressions for column in columns_in(expression)}
     return (source for source, columns in keys.items() if columns & read)

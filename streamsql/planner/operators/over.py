@@ -1,4 +1,4 @@
-"""Over: OVER (..), columns made of the rows before a row."""
+"""Over: OVER (..), columns computed from the rows before a row."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from streamsql.types import quote, type_of
 
 @dataclass(frozen=True)
 class Frame:
-    """Which rows of its partition are beside a row: all before it, or `rows` of them, or those of
-    the `ms` before its time. With `peers` also all of the same time."""
+    """The rows before a row that its frame includes: all, or `rows` of them, or those of the last
+    `ms`. With `peers` also all rows of the same time."""
 
     rows: int | None = None
     ms: int | None = None
@@ -38,8 +38,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class OverCall:
-    """A column that OVER makes: of an aggregate's call over a frame; or, with a `lag`, of an
-    expression's value `lag` rows before, else the default's."""
+    """A column of OVER: an aggregate's call over a frame; or, with a `lag`, an expression's value
+    `lag` rows before, else the default."""
 
     name: str
     expression: Expression
@@ -54,10 +54,10 @@ class OverCall:
 
 @dataclass(frozen=True)
 class Over(Operator):
-    """Rows with columns made of those before them, of the same keys, in the order of their times.
+    """Rows with columns computed from earlier rows of the same keys, in time order.
 
-    `grace_ms`: how long a row waits for earlier ones; None: it does not, and one that comes after
-    a later one is late. Rows that end may have another `order`; of an empty one all are equal.
+    `grace_ms`: how long a row waits for earlier ones; None: it does not, and one that arrives after
+    a later one is late. Bounded rows may have another `order`; in an empty one all are equal.
     """
 
     input: Operator
@@ -102,7 +102,7 @@ class Over(Operator):
         if self.order is not None:
             order = found.influences_of(Transformation.SORT, (o.expression for o in self.order))
         groups = found.influences_of(Transformation.GROUP_BY, self.keys)
-        # The window does not decide which rows there are, but which a value is made of.
+        # The window decides about the value, not about rows.
         made = ((call.name, edges_of(call.expression, found.columns)) for call in self.calls)
         return found.adding({name: edges | order | groups for name, edges in made})
 
@@ -152,7 +152,7 @@ class Over(Operator):
             for call in self.calls
         )
         types = types_of((*self.keys, *(call.expression for call in self.calls)))
-        # Of rows that do not wait, only the columns that the calls read are kept.
+        # For rows that do not wait, only the columns that the calls read are stored.
         needed = at.needed[id(self)] if self.grace_ms is not None else frozenset()
         kept = at.columns(c for c in self.input.schema if c.name in needed)
         yield at.part("OVER", "", f"{calls} PARTITION BY {keys}", types, columns=kept)
@@ -178,7 +178,7 @@ def over_text(call: OverCall) -> str:
 
 
 def frame_text(call: OverCall) -> str:
-    """The frame of an aggregate; all rows are not said."""
+    """The frame of an aggregate; the default is omitted."""
     frame = call.frame
     if call.lag or frame.unbounded:
         return ""
@@ -218,7 +218,7 @@ def waiting_rows(grace_ms: int | None, keys: str) -> Iterator[StateStore]:
 
 
 def waits_for_times(clause: str, grace_ms: int | None) -> Iterator[str]:
-    """Why Real-Time Mode does not run a clause with a GRACE PERIOD."""
+    """Why real-time mode does not support a clause with a GRACE PERIOD."""
     if grace_ms is not None:
         yield (
             f"GRACE PERIOD in {clause} waits for times that other rows bring, which are known at "

@@ -1,4 +1,4 @@
-"""What a query says, part by part: what can change of it, each with its clause and place."""
+"""The parts of a query that can change, each with its clause and place."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from streamsql.schema import Column, Constraint, Schema
 from streamsql.types import SQLType, type_of
 
 Place = tuple[str, ...]
-"""Which subquery or side of a join, from the outside in; empty for the query itself."""
+"""The subquery or side of a join, outermost first; empty for the query itself."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a query says."""
+    """One part of a query."""
 
     place: Place
     clause: str
     name: str
-    """Which of several in the clause: a column, an aggregate."""
+    """The column or aggregate, in a clause with several parts."""
     text: str
     types: tuple[SQLType, ...] = ()
-    """Of the expressions in it, where state holds their values."""
+    """The types of its expressions, if state holds their values."""
     stage: int = 0
-    """How many operators with state stand between it and the result."""
+    """The number of stateful operators between it and the result."""
     keeps: bool = False
-    """Whether it has a store of its own, of the keys that have passed."""
+    """Whether it has a store of the keys that have passed."""
     columns: Mapping[str, tuple[str, SQLType]] = field(default_factory=dict)
-    """Of what keeps rows: the columns that it keeps, and what they are."""
+    """For stateful operators: the stored columns and their definitions."""
     names: str = ""
-    """What the state calls what is in it, where that is not the text."""
+    """The names in the state, if they differ from the text."""
 
     @property
     def key(self) -> tuple[Place, str, str]:
-        """What is compared with what."""
+        """The identity by which parts are compared."""
         return self.place, self.clause, self.name
 
 
@@ -56,7 +56,7 @@ class Reading:
     keeping: frozenset[int]
     """The ids of the operators that keep state."""
     _meant: dict[Place, dict[str, Expression]] = field(default_factory=dict)
-    """By places, the expressions of the columns that are no plain columns of a source."""
+    """By place, the expressions of columns that are not plain columns of a source."""
     place: Place = ()
     stage: int = 0
 
@@ -65,7 +65,7 @@ class Reading:
         return replace(self, place=(*self.place, name))
 
     def behind(self, state: bool = True) -> Reading:
-        """Behind an operator that keeps state."""
+        """After a stateful operator."""
         return replace(self, stage=self.stage + state)
 
     def keeps(self, node: object) -> bool:

@@ -24,7 +24,7 @@ class Scan(Operator):
 
     source: Source
     alias: str
-    start: StartPosition | None = None  # of reading, instead of what auto.offset.reset says
+    start: StartPosition | None = None  # replaces auto.offset.reset
     constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over its schema
 
     expressions = ()
@@ -68,7 +68,7 @@ class Scan(Operator):
 
     @property
     def stored_values(self) -> tuple[Column, ...]:
-        """The columns whose values are kept, since a change of a row need not hold them."""
+        """The columns whose values are stored, since a change of a row may omit them."""
         source = self.source
         return stored_columns(source.topic.value_format, source.kind, source.schema.value)
 

@@ -13,8 +13,9 @@ from streamsql.schema import Kind, Schema
 
 @dataclass(frozen=True)
 class SetOperation(Bounded):
-    """Each row once: of both sides (UNION), of the left one that the right one has too (INTERSECT),
-    or has not (EXCEPT). The columns of both are the same; NULL equals NULL."""
+    """Each row once: of both sides (UNION), of the left one if the right one has it too
+    (INTERSECT), or does not have it (EXCEPT). The columns of both are the same; NULL equals
+    NULL."""
 
     left: Operator
     right: Operator

@@ -19,21 +19,21 @@ from streamsql.types import BIGINT, quote
 
 
 class Ranks(Enum):
-    """How the rows of a group are counted that are equal in their order."""
+    """How rows are ranked that are equal in their order."""
 
     ROW_NUMBER = "ROW_NUMBER"
-    """Each by itself."""
+    """Each has its own number."""
     RANK = "RANK"
-    """They are equal, and the next one is counted as if they were not."""
+    """They are equal, and the following number skips them."""
     DENSE_RANK = "DENSE_RANK"
-    """They are equal, and the next one is counted as the next."""
+    """They are equal, and the following number is the next one."""
 
 
 @dataclass(frozen=True)
 class TopN(Operator):
     """The rows of each group that rank up to `count`, keyed by the group and their row `number`;
-    rows of a stream that are equal in the order have numbers as they came. The column `rank` holds
-    what counts, unless that is the number."""
+    equal rows of a stream are numbered in order of arrival. The column `rank` holds the rank,
+    unless that is the number."""
 
     input: Operator
     keys: tuple[Named, ...]
@@ -75,7 +75,7 @@ class TopN(Operator):
 
     def lineage(self) -> Lineage:
         found = self.input.lineage()
-        # Numbers and ranks are made of no value, but of the order, which decides about rows, too.
+        # Numbers and ranks depend on the order, which also decides about rows.
         numbers = {name: NOTHING for name in (self.number, self.rank) if name}
         order = found.influences_of(Transformation.SORT, (each.expression for each in self.order))
         top = found.adding({**found.made(self.keys), **numbers})

@@ -1,4 +1,4 @@
-"""Topics in words."""
+"""Topics as text."""
 
 from __future__ import annotations
 

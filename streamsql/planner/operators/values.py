@@ -12,7 +12,7 @@ from streamsql.schema import Kind, Schema
 
 @dataclass(frozen=True)
 class Values(Bounded):
-    """Rows that the statement itself has: VALUES, or the one row of a SELECT without FROM."""
+    """Rows of the statement itself: VALUES, or the one row of a SELECT without FROM."""
 
     rows: tuple[tuple[Expression, ...], ...]
     columns: Schema

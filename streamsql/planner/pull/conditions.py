@@ -1,6 +1,7 @@
-"""Which rows of a served table a WHERE clause can want: all, those of some keys, those of a range.
+"""The rows of a served table that a WHERE clause can select: all, those of some keys, those of a
+range.
 
-The answer may be too wide, never too narrow: the condition is asked about every row again.
+The bound may be too wide, never too narrow: the condition is evaluated for every row again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def lookup_of(conditions: Sequence[Expression], source: Source) -> KeyLookup | K
 
 
 def disjuncts_of(conditions: Sequence[Expression]) -> list[list[Expression]] | None:
-    """The conjunction of the conditions as an OR of ANDs; None where that would be too long."""
+    """The conjunction of the conditions as an OR of ANDs; None if that is too long."""
     found: list[list[Expression]] = [[]]
     for condition in conditions:
         terms = _terms(condition)
@@ -155,7 +156,7 @@ def _compare(
             atoms.one_of(name, [] if fitted is NO_VALUE else [fitted])
     elif kind == types.STRING and isinstance(value, str) and value < _FIRST_SURROGATE:
         if all(character < _FIRST_SURROGATE for character in value):
-            # Below the surrogates the orders of UTF-8 and of UTF-16 are one.
+            # Below the surrogates, UTF-8 and UTF-16 have the same order.
             atoms.compare(name, operator, value)
     elif kind == types.BIGINT and type(value) is int:
         atoms.compare(name, operator, value)
@@ -178,7 +179,7 @@ def _in(part: exp.In, columns: dict[str, types.SQLType], atoms: _Atoms) -> None:
 
 
 def compared_column(side: Expression) -> str | None:
-    """The column that a side of a comparison is; a number may have been widened to compare it."""
+    """The column in a side of a comparison; a number may have been widened to compare it."""
     if isinstance(side, exp.Cast) and types.is_numeric(side.to):
         side = side.this
         if not types.is_numeric(type_of(side)):
@@ -210,7 +211,7 @@ def _range(atoms: _Atoms, source: Source) -> _Bounds | None:
 
 
 def _spanned(wanted: Sequence[_Wanted]) -> KeyRange | None:
-    """The range that holds all that is wanted; None: everything may be."""
+    """The range that contains all selected keys; None: unbounded."""
     bounds = []
     for one in wanted:
         if one.keys is not None:

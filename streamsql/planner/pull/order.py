@@ -26,7 +26,7 @@ class Sorting:
     by: tuple[str | int, ...] = ()
     orders: tuple[Expression, ...] = ()
     added: int = 0
-    """How many columns stand behind those of the SELECT."""
+    """The number of columns after those of the SELECT."""
 
 
 def with_order_columns(query: Query) -> tuple[Query, Sorting]:
@@ -51,7 +51,8 @@ def with_order_columns(query: Query) -> tuple[Query, Sorting]:
 
 @contextmanager
 def naming_order_by(query: Query) -> Iterator[None]:
-    """Errors about an expression of ORDER BY say so: to the planner it is one of the SELECT."""
+    """Names ORDER BY in errors about its expressions, which the planner handles as those of a
+    SELECT."""
     try:
         yield
     except StreamSQLError as error:

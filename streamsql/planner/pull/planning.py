@@ -95,7 +95,7 @@ def _check_ranked(root: Operator) -> None:
 
 
 def choose_route(root: Project) -> Route:
-    """Out of stores where all that is read has one, else by Spark."""
+    """By stores if all sources have one, else by Spark."""
     reason = _needs_batch(root)
     if reason is not None:
         return Batch(reason)
@@ -124,7 +124,8 @@ def _needs_batch(root: Project) -> str | None:
 
 
 def _answer_schema(built: Built, names: tuple[str, ...]) -> Schema:
-    """As they are shown: of streams no column is a key, of tables those that identify the row."""
+    """The displayed columns: of streams no column is a key, of tables those that identify the
+    row."""
     found = {column.name: column for column in built.root.schema}
     items = {item.name: item.expression for item in (*built.root.key, *built.root.value)}
     if built.root.kind is Kind.STREAM:

@@ -48,8 +48,8 @@ _TABLE_SCAN_HINT = f"SET '{PULL_TABLE_SCAN}'='true' allows all conditions."
 
 @contextmanager
 def known_by_clause(query: Query) -> Iterator[None]:
-    """Says of errors in the block what ksqlDB says of the query: where it has a clause that pull
-    queries do not have there, that, whatever else is wrong. Only names are looked up before."""
+    """Replaces errors in the block by ksqlDB's about the query: if it has a clause that pull
+    queries do not support there, that error has precedence. Only names are checked before."""
     try:
         yield
     except (BindError, CatalogError):
@@ -62,7 +62,7 @@ def known_by_clause(query: Query) -> Iterator[None]:
 
 
 def check_enabled(query: Query, planning: Planning) -> None:
-    """ConfigError where pull queries, or their LIMIT, are switched off."""
+    """ConfigError if pull queries, or their LIMIT, are disabled."""
     if get_bool(planning.session, PULL_ENABLED) is False:
         raise ConfigError(
             f"Pull queries are disabled: '{PULL_ENABLED}' is false.",
@@ -80,7 +80,7 @@ def check_enabled(query: Query, planning: Planning) -> None:
 
 
 def check_columns(query: Query) -> None:
-    """A table's row has no place in a topic that would mean anything."""
+    """A table's row has no meaningful position in a topic."""
     items = [i.expression for i in query.items if isinstance(i, SelectExpression)]
     where = [] if query.where is None else [query.where]
     for clause, expressions in (("SELECT", items), ("WHERE", where)):
@@ -146,11 +146,11 @@ def _check_in_lists(where: Expression | None, source: Source) -> None:
                 )
 
 
-# -- without table scans -------------------------------------------------------------------------
+# -- table scans disabled ------------------------------------------------------------------------
 
 
 def _check_is_lookup(query: Query, source: Source | None) -> None:
-    """UnsupportedError unless all that is read is one stream."""
+    """UnsupportedError unless the only source is a stream."""
     clause = next((name for name, there in _clauses(query).items() if there), None)
     if clause is not None or source is None:
         raise UnsupportedError(

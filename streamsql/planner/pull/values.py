@@ -15,7 +15,7 @@ from streamsql.values.nested import is_scalar
 
 
 class Unknown(Enum):
-    """UNKNOWN: the value is not known here. NONE: no key has it."""
+    """UNKNOWN: the value is unknown at planning time. NONE: no key has it."""
 
     UNKNOWN = 0
     NONE = 1
@@ -53,7 +53,7 @@ def _number(value: Value, target: SQLType) -> Value | Unknown:
         # 0.0 and -0.0 are equal but not written alike.
         return float(value) if value else Unknown.UNKNOWN
     if isinstance(value, float):
-        # Compared as DOUBLEs, of which one may equal several whole numbers.
+        # Compared as DOUBLEs, of which one may equal several integers.
         return Unknown.UNKNOWN
     if types.is_decimal(target):
         precision, scale = types.precision_scale(target)

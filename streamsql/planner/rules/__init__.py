@@ -1,4 +1,4 @@
-"""Rewrites of a plan that keep its result: RULES, in their order."""
+"""Rewrites of a plan that keep its result: RULES, in order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Optimized:
 
 
 def optimize(plan: Operator) -> Optimized:
-    """All rules, one after the other; InternalError where one breaks the plan."""
+    """All rules, one after the other; InternalError if one breaks the plan."""
     steps = []
     for rule in RULES:
         rewritten = rule(plan)

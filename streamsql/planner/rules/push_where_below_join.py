@@ -1,8 +1,8 @@
 """WHERE on the stream of a stream-table or lookup join filters before the join, which then sees
 fewer rows.
 
-Only there: the stream's rows neither keep state nor retract. The rows of a stream-stream join also
-move its time on, and those of a table take back what they have caused.
+Only there: the stream's rows have no state and no retractions. The rows of a stream-stream join
+also advance its time, and those of a table retract their results.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _push(plan: Operator) -> Operator:
 
 
 def _only_over(part: Expression, side: Operator) -> bool:
-    """Whether a condition reads the side's columns, and nothing that the join makes."""
+    """Whether a condition reads only the side's columns, and none that the join creates."""
     columns = columns_in(part)
     names = {column.name for column in side.schema} - {ROWTIME.name}
     return bool(columns) and all(column.name in names for column in columns)

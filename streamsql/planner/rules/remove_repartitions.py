@@ -1,4 +1,4 @@
-"""PARTITION BY the key that the rows have already does nothing."""
+"""Removes PARTITION BY the key that the rows have already."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _known_elsewhere(name: str) -> str | None:
 
 
 def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = None) -> SQLType:
-    """The type with every custom name inside replaced; BindError for one that is unknown,
+    """The type with every custom name inside replaced; BindError for an unknown one,
     UnsupportedError for a DECIMAL that is too wide for Spark."""
     if is_custom(t):
         name = custom_name(t)

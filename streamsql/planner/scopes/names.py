@@ -1,4 +1,4 @@
-"""The names of columns that a statement leaves unnamed."""
+"""Generates names for unnamed columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamsql.nodes import Expression
 
 GENERATED_PREFIX = "KSQL_COL_"
 HIDDEN_PREFIX = "$"
-"""Of columns that only the plan knows."""
+"""The prefix of internal columns."""
 AGGREGATE_PREFIX = "KSQL_AGG_VARIABLE_"
 
 

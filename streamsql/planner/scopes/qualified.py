@@ -1,4 +1,4 @@
-"""Columns of joined sources: in a plan one name, `ALIAS.COLUMN`; where they are shown, two."""
+"""Columns of joined sources: one name, `ALIAS.COLUMN`, in a plan; two where they are displayed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def qualified_name(alias: str, name: str) -> str:
 
 
 def mark_qualified(column: exp.Column, alias: str) -> exp.Column:
-    """The reference to a joined source's column, knowing which part of its name is the source's."""
+    """The reference to a joined source's column, with the source's part of its name marked."""
     column.meta[_QUALIFIER] = alias
     return column
 
 
 def qualifier(column: exp.Column) -> str | None:
-    """The alias inside a reference's name, None where it names no joined source's column."""
+    """The alias inside a reference's name; None for other columns."""
     alias = column.meta.get(_QUALIFIER)
     if alias is None or not column.name.startswith(f"{alias}."):
         return None
@@ -34,7 +34,7 @@ def bare_name(column: exp.Column) -> str:
 
 
 def as_written(expression: Expression) -> Expression:
-    """A copy with `alias.column` where a plan has one name."""
+    """A copy with `alias.column` instead of a plan's single name."""
 
     def shown(node: Expression) -> Expression:
         alias = qualifier(node) if isinstance(node, exp.Column) else None

@@ -1,4 +1,5 @@
-"""Which columns a name can mean in a query of one source, and what to say when it means none."""
+"""The columns that a name can refer to in a query of one source, and suggestions for unknown
+names."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class Scope:
             )
 
     def alias_of(self, name: str) -> str | None:
-        """The source that is called so, or, if none is, so in upper case."""
+        """The source of this name or, if there is none, of the name in upper case."""
         return next((a for a in (name, folded(name)) if a in self.aliases), None)
 
     @property
@@ -94,18 +95,18 @@ class Scope:
         return BindError(rule, span=span_of(column))
 
     def suggestion(self, column: exp.Column) -> str:
-        """A hint for a name that is not there: a column alike, or the list of all."""
+        """A hint for an unknown name: a similar column, or the list of all."""
         return suggestion(column.name, self.alias, self.schema)
 
 
 def folded(name: str) -> str:
-    """A name in lower case, which can only have been written between quotes, as it would be without
-    them: tools quote each name. Where both exist the quoted one is meant."""
+    """A name in lower case, which must have been quoted, as an unquoted one: tools quote each name.
+    If both exist the quoted one has precedence."""
     return name.upper() if name == name.lower() else name
 
 
 def suggestion(name: str, alias: str, schema: Schema) -> str:
-    """A hint for a name that a source has no column of."""
+    """A hint for the name of a column that a source lacks."""
     if name in _BOUND_NAMES:
         return "Windowed aggregations and sources with a windowed key have window bounds."
     columns = [c.name for c in schema]

@@ -7,7 +7,7 @@ from streamsql.nodes import Expression
 
 
 def span_of(expression: Expression) -> Span | None:
-    """The place of an expression, or of the first of its parts that has one."""
+    """The position of an expression, or of its first part that has one."""
     for node in expression.walk():
         meta = node.meta
         if "start" in meta and "end" in meta:

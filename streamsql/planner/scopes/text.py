@@ -1,4 +1,4 @@
-"""Expressions as EXPLAIN and messages show them."""
+"""Expressions as text in EXPLAIN and messages."""
 
 from __future__ import annotations
 

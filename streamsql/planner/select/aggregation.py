@@ -165,7 +165,7 @@ def _normalised(items: Sequence[Item], scope: Scope) -> tuple[Item, ...]:
 
 
 def count_rows(expression: Expression, scope: Scope) -> Expression:
-    """COUNT(*), COUNT() and alike take ROWTIME, which no row lacks."""
+    """COUNT(*), COUNT() and similar calls read ROWTIME, which every row has."""
 
     def with_argument(node: Expression) -> Expression | None:
         if not is_aggregate(node):
@@ -312,8 +312,8 @@ def _loose_columns(
 def _named_keys(
     groups: Sequence[Expression], selected: Selected, scope: Scope
 ) -> tuple[Named, ...]:
-    """The keys under the names they have in the result; one that is not selected, or has the
-    name of a system column, under a generated one."""
+    """The keys under their names in the result; a key that is not selected, or has the name of a
+    system column, gets a generated name."""
     chosen = [item.name for item in selected.key if item is not None]
     names = scope.names(chosen)
     made: list[Named] = []

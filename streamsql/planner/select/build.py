@@ -72,7 +72,7 @@ class _Place:
     sink: str | None
     inner: str | None = None
     bounded: bool = False
-    """Whether the query ends where its topics end: the tables that it reads do not change."""
+    """Whether the query ends at the ends of its topics: the tables that it reads do not change."""
 
     @property
     def named(self) -> str | None:
@@ -137,7 +137,7 @@ def _build(query: Query, place: _Place) -> Built:
             hint="Use EMIT CHANGES with UNION ALL.",
             span=query.span,
         )
-    # A stream that is a part of the result may lack the key, as the whole then does.
+    # A stream that is part of the result may lack the key, as the whole may.
     inner = place if place.inner is not None else replace(place, inner=place.sink or "the result")
     built = [_build_select(select, inner) for select in (replace(query, union=()), *query.union)]
     operators = [select.set_operator for select in query.union]
@@ -165,7 +165,7 @@ def _build_subquery(place: _Place, subquery: Subquery | MatchRecognize) -> Deriv
         return replace(made, by_clock=subquery.by_clock)
     except StreamSQLError as error:
         if subquery.view is not None:
-            # Its place is one in the text of the view.
+            # Its position is in the text of the view.
             error.span = subquery.span
         raise
 
@@ -218,7 +218,7 @@ def _build_select(query: Query, place: _Place) -> Built:
 
 
 def _source(query: Query, place: _Place) -> tuple[Query, From]:
-    """FROM, and the query without what FROM has taken up: the condition that makes it a Top-N, and
+    """FROM, and the query without the parts that FROM covers: the condition of a Top-N, and
     windows."""
     query = without_functions(query, place.catalog, bounded=place.bounded)
     build: BuildSubquery = partial(_build_subquery, place)

@@ -1,4 +1,4 @@
-"""The conditions of constraints: what may stand in them, and how they are bound."""
+"""The conditions of constraints: restrictions and binding."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CLAUSE = "CONSTRAINT"
 
 
 def condition_text(condition: Expression, source: Source, types: Mapping[str, SQLType]) -> str:
-    """A condition over a source's records, or a query's results, as the catalog keeps it: without
-    custom types, which may go. Raises a StreamSQLError for what cannot be one."""
+    """A condition over a source's records, or a query's results, as the catalog stores it: without
+    custom types, which may be dropped. Raises a StreamSQLError for an invalid one."""
     for part in _of_several(condition):
         raise PlanError(
             f"A constraint is about one record: {expression_text(part)} is not.",
@@ -49,7 +49,7 @@ def condition_text(condition: Expression, source: Source, types: Mapping[str, SQ
 
 
 def _of_several(condition: Expression) -> list[Expression]:
-    """The parts that look at other records, or make several of one."""
+    """The parts that read other records, or give several rows for one."""
     queries = [part for part in condition.find_all(exp.In) if part.args.get("query") is not None]
     others = condition.find_all(exp.Exists, exp.Window)
     return [

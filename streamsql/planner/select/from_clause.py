@@ -1,4 +1,4 @@
-"""FROM: the sources, the operators that read and join them, and what identifies their rows."""
+"""FROM: the sources, the operators that read and join them, and the identity of their rows."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _qualified_star(scan: Leaf, scope: JoinScope) -> tuple[Named, ...]:
 
 
 def joined_items(scope: Scope, scan: Leaf, columns: Sequence[Column]) -> tuple[Named, ...]:
-    """References to columns of a joined source under the names that `*` gives them."""
+    """References to columns of a joined source under their names in `*`."""
     names = [qualified_name(scan.alias, column.name) for column in columns]
     return tuple(
         Named(joined_name(scan.alias, column.name), reference.expression)

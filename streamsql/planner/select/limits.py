@@ -1,4 +1,4 @@
-"""How much an aggregate may collect: the session's limits, noted on its calls for the executor."""
+"""The maximum size of collected arrays: the session's limits, noted on calls for the executor."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.properties import COLLECT_LIST_LIMIT, COLLECT_SET_LIMIT, get_int
 
 LIMIT = "limit"
-"""The meta entry of a call: the most elements that its array may have."""
+"""The meta entry of a call: the maximum number of elements of its array."""
 
 _PROPERTIES = {"COLLECT_LIST": COLLECT_LIST_LIMIT, "COLLECT_SET": COLLECT_SET_LIMIT}
 
 
 def note_limits(root: Operator, session: Mapping[str, str]) -> None:
-    """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit; what is collected for
-    a user's aggregate has none, since it would be wrong without the rest."""
+    """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit; the values for a
+    user's aggregate have none, since its result would be wrong."""
     for operator in operators(root):
         if isinstance(operator, Aggregate):
             for item in operator.aggregates:

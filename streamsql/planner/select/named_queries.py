@@ -28,13 +28,13 @@ from streamsql.planner.scopes.scope import folded
 from streamsql.types import quote
 
 Tables = Mapping[str, Query]
-"""Common table expressions that can be seen from a place, already expanded."""
+"""Visible common table expressions, already expanded."""
 
 
 def expand(query: Query, views: Mapping[str, View]) -> Query:
     """The query without WITH, and without names of views in FROM.
 
-    PlanError for a view that reads itself and for clauses that an inner query cannot have.
+    PlanError for a view that reads itself and for clauses that an inner query does not support.
     """
     return _expand(query, views, {}, ())
 
@@ -96,7 +96,7 @@ def _expand(
 def _inner(
     query: Query, views: Mapping[str, View], tables: Tables, within: tuple[str, ...]
 ) -> Query:
-    """A query inside another one, which alone says how results come and how many."""
+    """A query inside another one, which defines order and number of the results."""
     if query.emit is Emit.FINAL:
         raise UnsupportedError(
             "EMIT FINAL is not supported in a subquery",

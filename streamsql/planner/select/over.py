@@ -24,10 +24,10 @@ from streamsql.types import contains_map, to_sql, type_of
 from streamsql.values.intervals import interval
 
 MAX_ROWS = 10_000
-"""Rows of a frame, or back to LAG's: all of a key that are looked at are read with it."""
+"""The maximum rows of a frame or distance of LAG: all of them are read for a row."""
 _ALL = Frame()
 _OF_ORDER = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSET"}
-"""The aggregates that are meant; NULLs count."""
+"""The equivalents; NULLs count."""
 _NOT_KNOWN = {
     "LEAD": "It needs a later row, which has not arrived. LAG(x) on that row gives the same pair.",
     "NTH_VALUE": "LAG(x, n) returns the value n rows before.",
@@ -60,8 +60,7 @@ def windows_of(query: Query) -> list[exp.Window]:
 
 
 def build_over(query: Query, source: From, rows: Operator, *, bounded: bool) -> tuple[Query, From]:
-    """The query over rows that have what OVER makes as columns; `rows` are those of FROM that
-    WHERE lets through."""
+    """The query over rows that have the columns of OVER; `rows` are those of FROM after WHERE."""
     windows = windows_of(query)
     _check_known(windows)
     _check_clauses(query, windows[0])
@@ -166,7 +165,7 @@ def _spec(window: exp.Window, source: From, *, bounded: bool) -> _Spec:
 
 
 def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering, ...] | None:
-    """Another order than that of time, which only rows that end can have."""
+    """An order other than time, which only bounded rows support."""
     order = window.args.get("order")
     orders = order.expressions if order is not None else []
     example = "OVER (PARTITION BY a ORDER BY ROWTIME)"

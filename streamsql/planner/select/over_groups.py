@@ -1,4 +1,4 @@
-"""OVER with GROUP BY in queries that end: the groups become a subquery."""
+"""OVER with GROUP BY in bounded queries: the groups become a subquery."""
 
 from __future__ import annotations
 

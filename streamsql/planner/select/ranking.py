@@ -22,7 +22,7 @@ from streamsql.schema import ROWTIME, Column, Namespace
 from streamsql.types import BIGINT, contains_map, quote, to_sql, type_of
 
 MAX_COUNT = 10_000
-"""Ranks of a group: each is looked through for every row."""
+"""The maximum rank: each row is compared with all ranks of its group."""
 
 
 NUMBER = "ROW_NUMBER"
@@ -56,10 +56,10 @@ class Ranking:
 
 
 def find_ranking(query: Query) -> Ranking | None:
-    """The Top-N that a query is; None where its subquery ranks no rows, or only counts them as they
-    come.
+    """The Top-N of a query; None if its subquery ranks no rows, or only counts them in order of
+    arrival.
 
-    PlanError where rows are ranked and all of them are wanted.
+    PlanError if rows are ranked without a limit.
     """
     if not isinstance(query.relation, Subquery):
         return None
@@ -126,7 +126,7 @@ def _ranks(item: SelectExpression) -> Ranks | None:
 
 
 def _as_they_come(item: SelectExpression) -> bool:
-    """Whether the number of a row never changes: those of a stream in the order of their times."""
+    """Whether the number of a row never changes: in streams, in time order."""
     order = _window(item).args.get("order")
     orders = order.expressions if order is not None else []
     by_time = [isinstance(o.this, exp.Column) and o.this.name == ROWTIME.name for o in orders]
@@ -138,7 +138,7 @@ def _name(item: SelectExpression) -> str:
 
 
 def _bound(condition: Expression, name: str, alias: str | None) -> int | None:
-    """n of `name <= n` and alike; None for another condition."""
+    """n of `name <= n` and similar conditions; None for another condition."""
     flipped = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
     kind, left, right = type(condition), condition.this, condition.args.get("expression")
     if isinstance(right, exp.Column) and kind in flipped:
@@ -170,7 +170,7 @@ def _conjunction(conditions: list[Expression]) -> Expression | None:
 def build_ranking(
     ranking: Ranking, source: From, rows: Operator, named: str, *, bounded: bool
 ) -> Project:
-    """The subquery's plan; `rows` are those of FROM that WHERE lets through."""
+    """The subquery's plan; `rows` are those of FROM after WHERE."""
     inner, scope = ranking.subquery.query, source.scope
     _check_clauses(inner, ranking)
     groups = [_group(e, scope) for e in ranking.window.args.get("partition_by") or []]

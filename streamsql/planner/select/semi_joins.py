@@ -49,7 +49,7 @@ class SemiJoin:
     query: Query
     negated: bool
     with_nulls: bool
-    """Whether a value that is null passes where it is negated."""
+    """Whether a null value passes if it is negated."""
     span: Span | None
 
 

@@ -28,7 +28,7 @@ from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregates_in
 
 RANK = "$RANK"
-"""The hidden column that QUALIFY is about."""
+"""The hidden column of QUALIFY."""
 _OF_DISTINCT = {
     "COUNT": "COUNT_DISTINCT_EXACT",
     "SUM": "SUM_DISTINCT",
@@ -45,11 +45,11 @@ _OF_DISTINCT = {
 _TAKING_BACK = {"MAX": "ARG_MAX", "MIN": "ARG_MIN"}
 """Equivalents with retraction, which ksqlDB's functions lack."""
 _OF_TWO = frozenset({"ARG_MAX", "ARG_MIN"})
-"""Aggregates that leave a row out where their second argument is NULL."""
+"""Aggregates that skip a row if their second argument is NULL."""
 
 
 def written_out(query: Query, *, bounded: bool) -> Query:
-    """The SELECT without FILTER, DISTINCT inside of calls, and QUALIFY."""
+    """The SELECT without FILTER, DISTINCT in calls, and QUALIFY."""
     if query.qualify is not None:
         query = _qualified(query, bounded=bounded)
     having = query.having and plain(query.having)
@@ -71,7 +71,7 @@ def changed(
 
 
 def plain(expression: Expression) -> Expression:
-    """The expression without FILTER, and DISTINCT inside of calls."""
+    """The expression without FILTER, and without DISTINCT in calls."""
 
     def written(node: Expression) -> Expression:
         if isinstance(node, exp.Filter) and isinstance(node.this, exp.Anonymous):
@@ -84,7 +84,7 @@ def plain(expression: Expression) -> Expression:
 
 
 def _distinct(call: exp.Anonymous) -> exp.Anonymous:
-    """COUNT(DISTINCT x) as the function that is meant."""
+    """COUNT(DISTINCT x) as the equivalent function."""
     distinct = call.expressions[0] if call.expressions else None
     if not isinstance(distinct, exp.Distinct):
         return call
@@ -103,7 +103,7 @@ def _distinct(call: exp.Anonymous) -> exp.Anonymous:
 
 
 def _filtered(call: exp.Anonymous, node: exp.Filter) -> Expression:
-    """The call over values that are NULL where the condition is not met."""
+    """The call over values that are NULL where the condition fails."""
     function = REGISTRY.find(call.name)
     if not isinstance(function, AggregateFunction):
         raise PlanError(
@@ -139,8 +139,8 @@ def _keeps_nulls(call: exp.Anonymous) -> bool:
 
 
 def taking_back(query: Query) -> Query:
-    """The SELECT with MIN and MAX as of rows that change: those of a query's table. (Of a table
-    that has a name they are an error, as in ksqlDB.)"""
+    """The SELECT with MIN and MAX for rows that change: those of a query's table. (For a named
+    table they are an error, as in ksqlDB.)"""
 
     def written(node: Expression) -> Expression:
         name = _TAKING_BACK.get(node.name) if isinstance(node, exp.Anonymous) else None
@@ -159,7 +159,7 @@ def taking_back(query: Query) -> Query:
 
 
 def grouped(query: Query, scope: Scope) -> Query:
-    """GROUP BY with expressions in the place of numbers, and of names that only the SELECT has."""
+    """GROUP BY with expressions instead of numbers, and of names that only the SELECT has."""
     aliases = aliases_of(query)
 
     def meant(value: Expression) -> Expression:
@@ -212,7 +212,7 @@ def _grouping(expression: Expression, value: Expression) -> Expression:
 
 
 def _qualified(query: Query, *, bounded: bool) -> Query:
-    """The Top-N that `QUALIFY ROW_NUMBER() OVER (..) <= n` is short for."""
+    """The equivalent Top-N of `QUALIFY ROW_NUMBER() OVER (..) <= n`."""
     assert query.qualify is not None
     span = span_of(query.qualify)
     if query.group_by or query.distinct or query.window or isinstance(query.relation, Join):
@@ -281,7 +281,7 @@ def _over_aliases(condition: Expression, query: Query) -> Expression:
 
 
 def _ranked(window: exp.Window, name: str) -> Callable[[Expression], Expression]:
-    """Puts the column that holds the rank in the place of the window."""
+    """Replaces the window by the column that holds the rank."""
 
     def ranked(node: Expression) -> Expression:
         if node != window:

@@ -15,7 +15,7 @@ from streamsql.types import quote
 def derived(
     root: Project, source: From, window: KeyWindow | None, alias: str, span: Span | None
 ) -> Derived:
-    """The query's result, called `alias`; formats and partitions are its left-most source's."""
+    """The query's result, named `alias`; formats and partitions are its left-most source's."""
     _check_names(root, alias, span)
     topic = replace(source.origin.source.topic, name="", key_format=source.key_format)
     like = Source(alias, root.kind, root.schema, replace(topic, window=window))

@@ -28,9 +28,9 @@ def combine(
     branches: Sequence[Branch], operators: Sequence[SetOperator], *, bounded: bool = False
 ) -> tuple[Project, KeyWindow | None]:
     """All rows under the names of the first query's columns, and the window of their key. The key
-    is that of all queries if it has the same position in each, otherwise there is none. Neither
-    have tables a key, which only a `bounded` query can combine, nor operators other than UNION
-    ALL."""
+    is that of all queries if it has the same position in each, otherwise the result has no key.
+    Tables, and operators other than UNION ALL, give no key; only a `bounded` query supports
+    them."""
     first, operator = branches[0], operators[0]
     _check_operators(operators, branches, bounded=bounded)
     for number, branch in enumerate(branches, start=1):
@@ -129,7 +129,7 @@ def _item(branch: Branch, position: int) -> Named:
 
 
 def _common(branches: Sequence[Branch], position: int, operator: SetOperator) -> SQLType:
-    """The type that the column has in all queries, or that all its types widen to."""
+    """The column's type in all queries, or the type that all widen to."""
     found = type_of(_item(branches[0], position).expression)
     for number, branch in enumerate(branches[1:], start=2):
         item = _item(branch, position)

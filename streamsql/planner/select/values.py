@@ -1,4 +1,4 @@
-"""VALUES in FROM, and the FROM that is not there: rows that the statement itself has."""
+"""VALUES in FROM, and SELECT without FROM: rows of the statement itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOPIC = Topic("", FormatSpec("NONE"), FormatSpec("JSON"))
 
 
 def values_source(node: ValueRows, catalog: Catalog, *, bounded: bool) -> Derived:
-    """The rows as a source. UnsupportedError unless the query ends where its rows end."""
+    """The rows as a source. UnsupportedError unless the query ends with them."""
     if not bounded:
         what = "VALUES in FROM" if node.rows[0] else "a SELECT without FROM"
         raise UnsupportedError(

@@ -1,5 +1,5 @@
-"""TUMBLE, HOP, CUMULATE and SESSION in FROM, written out: GROUP BY with the bounds of the window is
-a WINDOW clause; anything else sees the rows of a subquery, in each of their windows."""
+"""Expands TUMBLE, HOP, CUMULATE and SESSION in FROM: GROUP BY with the bounds of the window is a
+WINDOW clause; other queries see the rows of a subquery, in each of their windows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query
 
 
 _CLOCK_GRACE = Duration(1, "MINUTE")
-"""How much clocks may differ: rows that are processed later are not late."""
+"""The tolerated difference of clocks: rows that are processed later are not late."""
 
 
 def _by_clock(function: WindowFunction, *, bounded: bool) -> WindowFunction:
@@ -154,8 +154,8 @@ def _item(item: SelectItem, function: WindowFunction, query: Query) -> SelectIte
 
 
 def _window_alone(items: tuple[SelectItem, ...], window: Window) -> Expression:
-    """The bound that identifies a window: one that is selected, and of cumulating windows the end
-    if it is."""
+    """The bound that identifies a window: a selected one, for cumulating windows preferably the
+    end."""
     start = _moment(_column("WINDOWSTART"))
     end = _moment(_column("WINDOWEND"))
     selected = [item.expression for item in items if isinstance(item, SelectExpression)]
@@ -244,7 +244,7 @@ def _later(moment: Expression, length: int) -> Expression:
 
 
 def _first(size: int, advance: int) -> Expression:
-    """The start of the first hopping window that ends behind the row."""
+    """The start of the first hopping window that ends after the row."""
     into = exp.Mod(this=_column("ROWTIME"), expression=_number(advance))
     behind = exp.Div(
         this=exp.Sub(this=_number(size - 1), expression=into), expression=_number(advance)
@@ -265,7 +265,7 @@ def _in_windows(
     return Subquery(query, _name(function), function.span)
 
 
-# -- the time that windows go by ------------------------------------------------------------------
+# -- the time of windows --------------------------------------------------------------------------
 
 
 def _check_time(function: WindowFunction, name: str, catalog: Catalog) -> None:

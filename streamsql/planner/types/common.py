@@ -22,7 +22,7 @@ _KEY, _ELEMENT = "key", "element"
 
 
 def common_type_of(expressions: Sequence[Expression], prefix: str = "") -> SQLType:
-    """The type all are brought to: the first's that is not NULL, widened by the others.
+    """The common type: the first's that is not NULL, widened by the others.
 
     NULL's type if all are NULL; TypeMismatchError names the first that does not fit.
     """
@@ -80,7 +80,7 @@ def _widened_by_parts(target: SQLType, expression: Expression, prefix: str) -> S
 
 
 def _number_in(literal: Expression, target: SQLType, prefix: str) -> SQLType:
-    """The type of the number that a text says: `'5'` is an INTEGER, `'1e3'` a DECIMAL(4, 0)."""
+    """The type of the number in a text: `'5'` is an INTEGER, `'1e3'` a DECIMAL(4, 0)."""
     text = literal.name.strip()
     if target == types.DOUBLE:
         return target
@@ -97,14 +97,14 @@ def _number_in(literal: Expression, target: SQLType, prefix: str) -> SQLType:
 
 
 def lax_literal(given: SQLType, target: SQLType) -> bool:
-    """Whether a literal of one type may stand where the other is wanted, beyond widening."""
+    """Whether a literal of one type is accepted as the other, beyond widening."""
     if given == types.STRING:
         return target == types.BOOLEAN or types.is_numeric(target) or types.is_time(target)
     return target == types.STRING
 
 
 def _is_constructor(expression: Expression, target: SQLType) -> bool:
-    """Whether it is a constructor of what the target is: of an ARRAY, a MAP or a STRUCT."""
+    """Whether it is a constructor of the target's kind: of an ARRAY, a MAP or a STRUCT."""
     return (
         (isinstance(expression, exp.Array) and types.is_array(target))
         or (isinstance(expression, exp.Map) and types.is_map(target))
@@ -127,7 +127,7 @@ def _parts(expression: Expression) -> Iterator[tuple[Expression, str]]:
 
 
 def _places(kind: SQLType) -> dict[str, SQLType]:
-    """The types that a container's type is made of, by place."""
+    """The component types of a container's type, by path."""
     if types.is_struct(kind):
         return dict(types.fields(kind))
     element = {_ELEMENT: types.element_type(kind)}
@@ -135,7 +135,7 @@ def _places(kind: SQLType) -> dict[str, SQLType]:
 
 
 def _check_text(expression: Expression, target: SQLType, prefix: str) -> None:
-    """Text in place of a value of another type must be readable as one."""
+    """Text in place of a value of another type must be a valid literal of it."""
     if _is_constructor(expression, target):
         places = _places(target)
         for part, place in _parts(expression):

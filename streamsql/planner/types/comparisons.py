@@ -1,4 +1,4 @@
-"""Types of comparisons, BETWEEN, IN, LIKE and IS: what may be compared, and brought to which type.
+"""Types of comparisons, BETWEEN, IN, LIKE and IS: comparable types, and conversions.
 
 Text compared with ROWTIME, WINDOWSTART or WINDOWEND is a timestamp in ISO form.
 """
@@ -63,7 +63,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
     above, from_ = _comparable(exp.GTE, value, low, node)
     below, to = _comparable(exp.LTE, value, high, node)
     if type_of(above) != type_of(below):
-        # One value for both bounds: all are brought to the type that holds the two.
+        # The value and both bounds get a common type.
         wide = _comparison_type(type_of(above), type_of(below), False)
         if wide is None:
             raise _incomparable(exp.LTE, low, high, node)

@@ -1,4 +1,4 @@
-"""Values of constant expressions, computed without Spark: what INSERT .. VALUES is made of.
+"""Values of constant expressions, computed without Spark, for INSERT .. VALUES.
 
 Values are those of streamsql.values.
 """
@@ -44,7 +44,7 @@ _EXACT = Context(prec=80)
 def evaluate_constant(expression: Expression) -> Any:
     """The value of a typed expression, or NOT_CONSTANT.
 
-    Raises TypeMismatchError where a cast fails.
+    Raises TypeMismatchError if a cast fails.
     """
     rule = _RULES.get(type(expression))
     return NOT_CONSTANT if rule is None else rule(expression)
@@ -71,7 +71,8 @@ def _arithmetic(node: exp.Binary) -> Any:
     if left is NOT_CONSTANT or right is NOT_CONSTANT:
         return NOT_CONSTANT
     kind = type_of(node)
-    # Spark knows how the rest rounds and overflows: only what can't differ is computed here.
+    # Spark knows how the rest rounds and overflows: only results that cannot differ are computed
+    # here.
     if left is None or right is None or kind not in (types.INT, types.BIGINT):
         return NOT_CONSTANT
     if isinstance(node, exp.Add):
@@ -253,7 +254,7 @@ def _integer(bits: int) -> Callable[[Any, SQLType], int]:
 
 
 def _parsed(read: Callable[[Any], Any], value: Any) -> Any:
-    """The number that a text says, but for 1_000, which is one in Python only."""
+    """The number in a text, except for 1_000, which only Python accepts."""
     if isinstance(value, str) and "_" in value:
         raise ValueError(value)
     return read(value)

@@ -16,7 +16,7 @@ from streamsql.types import SQLType, type_of
 
 
 def case(node: exp.Case, scope: Scope) -> Expression:
-    """Types CASE, whose results become of one type."""
+    """Types CASE, whose results get one type."""
     branches = [_branch(node, if_, scope) for if_ in node.args["ifs"]]
     default = scope.infer(node.args["default"]) if node.args.get("default") else None
     result: SQLType = types.NULL
@@ -72,7 +72,7 @@ def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool 
 
 
 def cast(node: exp.Cast, scope: Scope) -> Expression:
-    """Types CAST; TypeMismatchError where the one type cannot become the other."""
+    """Types CAST; TypeMismatchError if the types are not convertible."""
     target = node.to
     value = scope.infer(expecting(_dated(node.this, target), target))
     source = type_of(value)
@@ -87,7 +87,7 @@ def cast(node: exp.Cast, scope: Scope) -> Expression:
 
 
 def _dated(value: Expression, target: SQLType) -> Expression:
-    """A literal with the day for which PostgreSQL writes 'epoch'."""
+    """A literal with the date of PostgreSQL's 'epoch'."""
     if target not in (types.DATE, types.TIMESTAMP) or not isinstance(value, exp.Literal):
         return value
     if not value.is_string or value.name.strip().lower() != "epoch":
@@ -98,7 +98,7 @@ def _dated(value: Expression, target: SQLType) -> Expression:
 
 
 def array(node: exp.Array, scope: Scope) -> Expression:
-    """Types ARRAY[..], whose elements become of one type."""
+    """Types ARRAY[..], whose elements get one type."""
     elements = [scope.infer(e) for e in node.expressions]
     if not elements and types.is_array(expected := expected_type(node)):
         return typed(node, expected, expressions=[])
@@ -121,7 +121,7 @@ def array(node: exp.Array, scope: Scope) -> Expression:
 
 
 def map_(node: exp.Map, scope: Scope) -> Expression:
-    """Types MAP(..), whose keys and values each become of one type."""
+    """Types MAP(..), whose keys and values each get one type."""
     keys = [scope.infer(k) for k in node.args["keys"].expressions]
     values = [scope.infer(v) for v in node.args["values"].expressions]
     if not keys and types.is_map(expected := expected_type(node)):
@@ -204,7 +204,7 @@ def subscript(node: exp.Bracket, scope: Scope) -> Expression:
 
 
 def field(node: exp.Dot, scope: Scope) -> Expression:
-    """Types `s->f`; BindError where the STRUCT has no such field."""
+    """Types `s->f`; BindError if the STRUCT lacks the field."""
     base, name = scope.infer(node.this), node.expression.name
     base_type = type_of(base)
     if not types.is_struct(base_type):

@@ -1,5 +1,5 @@
-"""Differences of two TIMESTAMPs where they are compared with an INTERVAL or taken apart by EXTRACT:
-both come to arithmetic with milliseconds. A value of their own they are not."""
+"""Differences of two TIMESTAMPs that are compared with an INTERVAL or passed to EXTRACT: both
+become arithmetic with milliseconds. They are not values by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARRAY[] and MAP(), which are of the type that their place asks for."""
+"""ARRAY[] and MAP(), whose type depends on the context."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def infer(expression: Expression, columns: Columns, *, clause: str = "SELECT") -
 
 
 def _as_joined(text: str, expression: Expression) -> str:
-    """The text with columns of joined sources as ksqlDB calls them behind a join: A_ID."""
+    """The text with columns of joined sources as ksqlDB names them after a join: A_ID."""
     for column in expression.find_all(exp.Column):
         if (alias := qualifier(column)) is not None:
             name = bare_name(column)
@@ -115,7 +115,7 @@ def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Exp
 
 
 def fits_laxly(given: SQLType, target: SQLType) -> bool:
-    """Whether `coerce` takes the type for the other one where it is lax."""
+    """Whether a lax `coerce` accepts the type for the other one."""
     narrowed = types.is_decimal(target) and types.is_numeric(given) and given != types.DOUBLE
     return narrowed or _lax_or_wider(given, target)
 
@@ -201,7 +201,7 @@ _UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
 
 
 def _at_time_zone(node: exp.AtTimeZone, scope: Scope) -> Expression:
-    """Of UTC, in which timestamps are, the timestamp itself."""
+    """A timestamp at UTC, the zone of timestamps, is the timestamp itself."""
     if node.args["zone"].name.upper() in _UTC:
         found = scope.infer(node.this)
         if type_of(found) == types.TIMESTAMP:

@@ -1,4 +1,4 @@
-"""Where two nested types differ: the path of the field, instead of both types in full."""
+"""The difference of two nested types: the path of the field, instead of both types in full."""
 
 from __future__ import annotations
 

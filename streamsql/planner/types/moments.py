@@ -1,5 +1,5 @@
-"""Arithmetic of dates and times, and their parts, as the functions that they are written with: what
-PostgreSQL writes `t + INTERVAL '1 day'` is TIMESTAMPADD(DAYS, 1, t)."""
+"""Arithmetic of dates and times, and their parts, as function calls: PostgreSQL's `t + INTERVAL '1
+day'` is TIMESTAMPADD(DAYS, 1, t)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FRACTIONAL = ("SECOND", "EPOCH")
 
 
 def alone(node: Expression, scope: Scope) -> Expression:
-    """TypeMismatchError: an INTERVAL is no value of its own."""
+    """TypeMismatchError: an INTERVAL is not a value by itself."""
     del scope
     raise TypeMismatchError(
         "an INTERVAL can only be added to a DATE, TIME or TIMESTAMP, or taken from it",
@@ -179,7 +179,7 @@ def _days(name: str, amount: Expression, date: Expression) -> Expression:
 
 
 def extract(node: exp.Extract, scope: Scope) -> Expression:
-    """EXTRACT of a time: DATE_PART as a whole number where the part is one."""
+    """EXTRACT of a time: DATE_PART, as an integer if the part is one."""
     field = exp.Literal.string(node.name)
     field.meta.update(node.meta)
     call = exp.Anonymous(this="DATE_PART", expressions=[field, node.expression.copy()])

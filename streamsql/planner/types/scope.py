@@ -21,7 +21,7 @@ Columns = Mapping[str, SQLType] | Callable[[exp.Column], SQLType]
 
 @dataclass(frozen=True)
 class Scope:
-    """The names in sight; `infer` types a child in the same scope."""
+    """The visible names; `infer` types a child in the same scope."""
 
     columns: Columns
     clause: str
@@ -30,7 +30,7 @@ class Scope:
     lambda_parameters: Mapping[str, SQLType]
 
     def infer(self, node: Expression) -> Expression:
-        """The node with its type, and all in it with theirs, by the rule for its class."""
+        """The typed node and its typed children, by the rule for its class."""
         return self.rules.get(type(node), self.fallback)(node, self)
 
     def with_parameters(self, parameters: Mapping[str, SQLType]) -> Scope:
@@ -54,7 +54,7 @@ class Scope:
 
 
 def span_of(node: Expression) -> Span | None:
-    """Where the expression stands in the statement, if the parser said so."""
+    """The position of the expression in the statement, if the parser has set one."""
     meta = node.meta
     if "start" not in meta:
         return None
@@ -62,7 +62,7 @@ def span_of(node: Expression) -> Span | None:
 
 
 def typed(node: Expression, sql_type: SQLType, **args: object) -> Expression:
-    """A node like this one with other arguments and a type; the place is kept."""
+    """A node with other arguments and a type; the position is kept."""
     new: Expression = type(node)(**args)
     new.meta.update(node.meta)
     new.type = sql_type.copy()
@@ -88,7 +88,7 @@ def cast_node(node: Expression, target: SQLType) -> Expression:
 
 
 COMPARES = "compares"
-"""In a call's `meta`: it is written as an operator that compares, so that NULL gives FALSE."""
+"""In a call's `meta`: it is written as a comparison operator, so that NULL gives FALSE."""
 
 
 def is_comparison(node: Expression) -> bool:
@@ -97,7 +97,7 @@ def is_comparison(node: Expression) -> bool:
 
 
 def is_literal(node: Expression) -> bool:
-    """A literal, perhaps with a sign."""
+    """A literal, possibly with a sign."""
     inner = node.this if isinstance(node, exp.Neg) else node
     return isinstance(inner, exp.Literal | exp.Boolean)
 

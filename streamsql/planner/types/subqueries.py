@@ -1,5 +1,5 @@
-"""Refusals of what has a query or a window inside, wherever it cannot be a part of the plan: where
-it can, the clause that it stands in takes it out before expressions are typed."""
+"""Rejects expressions with a query or a window inside: supported ones are extracted by their clause
+before expressions are typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timestamps written as text: ISO dates that may stop after any part, with an optional zone."""
+"""Timestamps as text: ISO dates that may stop after any part, with an optional zone."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def parse_timestamp(text: str, *, hour_24: bool = False) -> int | None:
     """Milliseconds since the epoch of `2019`, `2019-01-02T11`, `2019-01-02T11:30:15.123+0100` ...
 
-    UTC where no zone is given; None if the text is no timestamp. `hour_24`: a day may end at 24:00,
-    as ISO 8601 has it and CAST in Spark does not.
+    UTC without a zone; None for an invalid text. `hour_24`: a day may end at 24:00, as in ISO 8601,
+    which Spark's CAST rejects.
     """
     found = _PARTIAL.fullmatch(text.strip())
     if found is None:

@@ -1,1 +1,1 @@
-"""The properties of WITH, and the formats that they choose."""
+"""The properties of WITH, and the choice of formats."""

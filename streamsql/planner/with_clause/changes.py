@@ -1,4 +1,4 @@
-"""Formats whose records are changes of a database's rows: how a source over them is declared."""
+"""Formats of change data capture: how a source over them is declared."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def tells_changes(name: str) -> bool:
 
 
 def change_specs(properties: WithProperties, change_format: ChangeFormat) -> FormatSpec:
-    """The format of both sides: keys are read out of the changes. ConfigError where the clause
-    says otherwise."""
+    """The format of both sides: keys are read from the changes. ConfigError for other key
+    formats."""
     key = properties.text("KEY_FORMAT")
     if key is not None and key.upper() != change_format.name:
         raise ConfigError(
@@ -32,7 +32,7 @@ def change_specs(properties: WithProperties, change_format: ChangeFormat) -> For
 def change_options(
     properties: WithProperties, change_format: ChangeFormat | None
 ) -> dict[str, str]:
-    """How values are read that no schema describes; ConfigError for other formats."""
+    """The encoding of values without a schema; ConfigError for other formats."""
     options = {}
     for name, (option, values) in OPTIONS.items():
         given = properties.text(name)
@@ -59,7 +59,7 @@ def _formats_with(option: str) -> str:
 def check_change_source(
     statement: CreateSource, properties: WithProperties, schema: Schema, name: str
 ) -> None:
-    """PlanError or UnsupportedError for what a source of changes cannot be."""
+    """PlanError or UnsupportedError for unsupported sources of changes."""
     if statement.is_source:
         raise UnsupportedError(
             f"a SOURCE {statement.kind.value} over {name} cannot be served from its topic",
@@ -83,7 +83,7 @@ def check_change_source(
 
 
 def check_change_columns(kind: Kind, columns: tuple[Column, ...], name: str) -> None:
-    """PlanError for value columns that a stream of changes does not have."""
+    """PlanError for value columns that a stream of changes lacks."""
     found = FORMATS[name]
     if kind is Kind.TABLE or not isinstance(found, ChangeFormat):
         return

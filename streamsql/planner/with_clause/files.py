@@ -1,4 +1,4 @@
-"""WITH (..) of files outside of Kafka."""
+"""WITH (..) of files outside Kafka."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def file_format(given: WithProperties) -> str:
 
 
 def check_path(path: str, given: WithProperties, example: str) -> None:
-    """ConfigError where PATH depends on a folder that a process happens to be in."""
+    """ConfigError if PATH depends on a process's working directory."""
     if not _ABSOLUTE.match(path) or not path.isprintable():
         raise given.invalid("PATH", "it is not an absolute path or a URI", example)

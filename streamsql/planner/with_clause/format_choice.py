@@ -26,7 +26,7 @@ from streamsql.types import contains_map, quote, to_sql
 
 
 def check_formats(properties: WithProperties) -> None:
-    """The formats and delimiters that WITH names must exist, whatever they are to hold."""
+    """The formats and delimiters of WITH must exist, whether they are used or not."""
     for side in ("KEY", "VALUE"):
         name = properties.format_name(side)
         if name is not None:
@@ -215,7 +215,7 @@ def _wrap(
     spec_format: Format,
     columns: Sequence[Column],
 ) -> bool | None:
-    """Whether a lone value column is wrapped, or None where the format's own way is meant."""
+    """Whether a lone value column is wrapped; None: the format's default."""
     wrap = properties.wrap
     if wrap is None:
         default = get_bool(session, WRAP_SINGLE_VALUES)

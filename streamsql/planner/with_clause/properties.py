@@ -1,4 +1,4 @@
-"""The WITH (..) clause: which properties a statement takes and what their values mean."""
+"""The WITH (..) clause: the properties of each statement and their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsql.schema import KeyWindow, WindowType
 
 
 class Place(Enum):
-    """Whose WITH clause it is."""
+    """The kind of statement of a WITH clause."""
 
     CREATE = "CREATE"
     CREATE_AS = "CREATE AS SELECT"
@@ -68,7 +68,7 @@ _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 @dataclass(frozen=True)
 class WithProperties:
-    """The clause's values, None where it is silent."""
+    """The clause's values; None for missing ones."""
 
     place: Place
     texts: dict[str, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class WithProperties:
         return self.texts.get(name)
 
     def span(self, name: str) -> Span | None:
-        """Where the property stands, or None."""
+        """The position of the property, or None."""
         return self.spans.get(name)
 
     @property
@@ -93,12 +93,12 @@ class WithProperties:
 
     @property
     def replicas(self) -> int | None:
-        """REPLICAS, or None; ConfigError below -1, which is what the broker has by default."""
+        """REPLICAS, or None; ConfigError below -1, which is the broker's default."""
         return self.integer("REPLICAS", minimum=-1)
 
     @property
     def retention_ms(self) -> int | None:
-        """RETENTION_MS in milliseconds, or None; ConfigError below -1, which is for ever."""
+        """RETENTION_MS in milliseconds, or None; ConfigError below -1, which is unlimited."""
         return self.integer("RETENTION_MS", minimum=-1)
 
     @property
@@ -141,13 +141,13 @@ class WithProperties:
         return self.integer(self.schema_property(side, SCHEMA_ID), minimum=1)
 
     def schema_property(self, side: str, option: str) -> str:
-        """The property's name that gives an option of formats with schemas."""
+        """The property's name for an option of formats with schemas."""
         name = f"{side}_{WITH_NAMES[option]}"
         legacy = side == "VALUE" and option == FULL_NAME and _LEGACY_NAME in self.texts
         return _LEGACY_NAME if legacy and name not in self.texts else name
 
     def schema_options(self, side: str) -> dict[str, str]:
-        """The options that the clause gives for formats that have schemas, by their names."""
+        """The options in the clause for formats with schemas, by name."""
         given = {}
         for option in WITH_NAMES:
             value = self.texts.get(self.schema_property(side, option))
@@ -201,8 +201,8 @@ class WithProperties:
         return KeyWindow(window, self.duration("WINDOW_SIZE", size).ms)
 
     def integer(self, name: str, *, minimum: int) -> int | None:
-        """The property's value as a whole number, or None; ConfigError below the minimum, or for no
-        number."""
+        """The property's value as an integer, or None; ConfigError below the minimum, or for
+        another text."""
         value = self.texts.get(name)
         if value is None:
             return None
@@ -212,7 +212,7 @@ class WithProperties:
         return int(value)
 
     def invalid(self, name: str, why: str, example: str | None = None) -> ConfigError:
-        """The error for a property's value: why it is wrong, and one that would not be."""
+        """The error for a property's value: the reason, and a valid example."""
         shown = f"\nExample valid value: '{example}'" if example else ""
         return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 
@@ -234,7 +234,7 @@ def _refused(message: str, *, span: Span | None, hint: str | None = None) -> Con
 
 
 def read_properties(properties: Properties, place: Place) -> WithProperties:
-    """The clause, all names checked; ConfigError for what the statement does not take."""
+    """The clause, with all names checked; ConfigError for unknown properties."""
     texts: dict[str, str] = {}
     spans: dict[str, Span | None] = {}
     for entry in properties:

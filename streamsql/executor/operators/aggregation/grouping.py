@@ -40,15 +40,15 @@ from streamsql.types import to_sql, type_of
 
 STEP = "GroupBy"
 ORDER = "$order"
-"""The rows' order of arrival, as a column that sorts them."""
+"""The rows' order of arrival, as a sort column."""
 
 
 @dataclass(frozen=True)
 class Grouping:
     """An aggregation over columns of a frame: `$key0`, `$key1` .. and those of `needed`.
 
-    Expressions have become columns before, since they may report a failure, which is not possible
-    inside an aggregate.
+    Expressions are columns by then, since they may report a failure, which is not possible inside
+    an aggregate.
     """
 
     node: Aggregate
@@ -71,7 +71,7 @@ class Grouping:
         return f"GROUP BY {names}" if names else "aggregation of all rows"
 
     def layout(self, buffers: Any = None) -> Columns:
-        """The aggregates, as a layout has them, and what AggregateBuffers make of them."""
+        """The aggregates in a store's layout, and the result of AggregateBuffers for them."""
         calls = [
             (expression_text(item.expression), to_sql(type_of(item.expression)))
             for item in self.node.aggregates
@@ -127,7 +127,7 @@ def grouping(node: Aggregate, scope: Scope, *, by_text: bool = False) -> Groupin
 
 def keeps_headers(node: Aggregate) -> bool:
     """Whether results have the headers of their group's last record. They would be state of every
-    query; so it is asked for by a source that declares headers."""
+    query, so only a source that declares headers has them."""
     scans = (o for o in operators(node.input) if isinstance(o, Scan))
     return any(scan.source.schema.headers for scan in scans)
 
@@ -143,7 +143,7 @@ def _reference(name: str, typed: Expression) -> Expression:
 
 
 def has_group(names: Sequence[str], scope: Scope) -> Column:
-    """Whether no key is null; one that is excludes its row, which is reported."""
+    """Whether no key is null; a null key excludes the row, which is reported."""
     if not names:
         return F.lit(True)
     checked: list[Column] = []
@@ -167,8 +167,8 @@ def operated(
     totals: DataFrame,
     scope: Scope,
 ) -> DataFrame:
-    """The result of a state operator that makes AggregatedRows of rows of KEYED_COLUMNS; `totals`
-    has the aggregates' names and types."""
+    """The result of a state operator that returns AggregatedRows for rows of KEYED_COLUMNS;
+    `totals` has the aggregates' names and types."""
     made = operate([rows], operator, *arguments, scope=scope)
     key = unpacked("key", grouped.key_type, scope)
     row = unpacked("row", totals.schema, scope)
@@ -194,8 +194,8 @@ def operated(
 
 _SUMS = ("SUM", "SUM_DISTINCT")
 _ROOM = 10
-"""Digits that the sum of DECIMALs gets while it is made, so that one that is too large for its type
-is known as such: the type has as many as each of the values."""
+"""Additional digits of a sum of DECIMALs while it is computed, so that a sum that exceeds its type
+is recognized: the type has as many digits as each value."""
 
 
 def _is_sum(call: Expression) -> bool:
@@ -212,7 +212,7 @@ def _with_room(call: Expression) -> Expression:
 
 
 def total(item: Named, guard: JvmErrorGuard) -> Column:
-    """The aggregate in its own type; a sum that is too large for it is a failure, and null."""
+    """The aggregate in its own type; a sum that exceeds it is a failure, and null."""
     if not _is_sum(item.expression):
         return quoted(item.name)
     kind = type_of(item.expression)
@@ -229,7 +229,7 @@ def total(item: Named, guard: JvmErrorGuard) -> Column:
 
 def result(totals: DataFrame, node: Aggregate, scope: Scope) -> DataFrame:
     """The columns of the operator's schema and the system columns; the frame has the keys, the
-    aggregates and all system columns, headers perhaps."""
+    aggregates and all system columns, possibly headers."""
     guard = JvmErrorGuard(scope, STEP)
     columns = [
         *(quoted(item.name) for item in node.keys),

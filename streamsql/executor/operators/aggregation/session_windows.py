@@ -1,4 +1,4 @@
-"""GROUP BY in session windows, by our own state operator: Spark's does not retract the window of an
+"""GROUP BY in session windows, by a keyed operator: Spark's does not retract the window of an
 extended session."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GROUP BY over a table, by two of our state operators: the first has the previous rows, the second
+"""GROUP BY over a table, by two keyed operators: the first has the previous rows, the second
 retracts them from their groups and adds the new rows."""
 
 from __future__ import annotations

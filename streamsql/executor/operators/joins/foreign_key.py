@@ -1,7 +1,8 @@
-"""A table's rows meet those of another one by a foreign key: three operators in a row.
+"""Joins a table with another one by a foreign key: three operators in a row.
 
-Left rows go from their own key to the foreign key's, meet the right table there, and results go
-back to the left row's key (io.streamsql.operators.joins.ForeignKeySubscriptions, -Join, -Results).
+Left rows go from their own key to the foreign key's, are joined with the right table there, and
+results go back to the left row's key (io.streamsql.operators.joins.ForeignKeySubscriptions, -Join,
+-Results).
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _FOREIGN_KEY, _ROW = "$foreign_key", "$row"
 def join_by_foreign_key(
     node: Join, left: Side, right: Side, scope: Scope
 ) -> tuple[DataFrame, StructType]:
-    """The joined rows, and the type of their key: the columns of the left table's, key0, key1, ..
-    (`key` if there is but one)."""
+    """The joined rows, and the type of their key: the left table's key columns as key0, key1, ..
+    (`key` if there is only one)."""
     columns = node.left.schema.key
     names = [f"key{i}" for i in range(len(columns))] if len(columns) > 1 else ["key"]
     key = F.struct(

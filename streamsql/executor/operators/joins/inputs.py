@@ -1,7 +1,7 @@
-"""The sides of a join: what each row's key is, and which of its columns go through the operator.
+"""The sides of a join: the key of each row, and the columns that pass through the operator.
 
-Keys are packed structs, compared by their bytes, so equal values must be written alike: -0.0 as
-0.0, every NaN as one, as Spark's own grouping does.
+Keys are packed structs, compared by their bytes, so equal values must have the same encoding: -0.0
+as 0.0, every NaN as one, as in Spark's own grouping.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _STEP = "Join"
 
 @dataclass(frozen=True)
 class Side:
-    """An input of a join: its frame, with ON_COLUMN, and the columns that are needed of it."""
+    """An input of a join: its frame, with ON_COLUMN, and its required columns."""
 
     rows: DataFrame
     columns: list[str]
@@ -117,14 +117,14 @@ OPERATORS = {
 
 
 def stored_sides(node: Join) -> dict[int, int]:
-    """Which sides are kept, and the place of each among the stores of the join."""
+    """The stored sides, and the place of each among the stores of the join."""
     if node.join_kind is JoinKind.ROWS:
         return {}
     return {1: 0} if node.join_kind is JoinKind.STREAM_TABLE else {0: 0, 1: 1}
 
 
 def note_stores(node: Join, left: Side, right: Side, scope: Scope) -> None:
-    """Say how the rows that are kept are laid out."""
+    """Records the layout of the stored rows."""
     for number in stored_sides(node):
         side = (left, right)[number]
         scope.layouts.add(
@@ -136,7 +136,8 @@ def note_stores(node: Join, left: Side, right: Side, scope: Scope) -> None:
 
 
 def window_bounds(node: Join) -> tuple[str, ...]:
-    """The bounds that rows must agree on: windows of one size begin alike, others end as well."""
+    """The bounds that rows must agree on: the start for windows of one size, otherwise the end,
+    too."""
     if not node.windowed:
         return ()
     return (START_COLUMN, END_COLUMN) if _have_ends(node.left) else (START_COLUMN,)

@@ -1,4 +1,4 @@
-"""Join of rows in a query that ends: all of both sides, by Spark's own join."""
+"""Join of rows in a bounded query: all of both sides, by Spark's own join."""
 
 from __future__ import annotations
 

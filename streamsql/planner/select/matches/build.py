@@ -22,8 +22,8 @@ from streamsql.types import contains_map, quote, type_of
 
 
 def build_match(match: MatchRecognize, source: From) -> Project:
-    """The result of MATCH_RECOGNIZE, keyed by its PARTITION BY; a StreamSQLError where it is not
-    taken."""
+    """The result of MATCH_RECOGNIZE, keyed by its PARTITION BY; a StreamSQLError for unsupported
+    clauses."""
     _check_clauses(match, source)
     keys = _keys(match, source)
     variables = check_pattern(match)

@@ -27,7 +27,7 @@ from streamsql.schema import Column, Namespace, Schema
 from streamsql.types import quote, type_of
 
 MAX_ROWS = 10_000
-"""How far FIRST, LAST and PREV go."""
+"""The maximum distance of FIRST, LAST and PREV."""
 _NAVIGATION = frozenset({"FIRST", "LAST", "PREV"})
 _NOT_KNOWN = {
     "NEXT": "It needs a later row, which has not arrived. PREV of that row gives the same pair.",
@@ -40,12 +40,12 @@ _NOT_KNOWN = {
 
 @dataclass(frozen=True)
 class MatchColumns:
-    """Columns of a match, made as expressions name them; `scope` is that of its input."""
+    """Columns of a match, created as expressions refer to them; `scope` is that of its input."""
 
     scope: Scope
     variables: tuple[str, ...]
     taken: frozenset[str] = frozenset()
-    """Names that are those of other columns."""
+    """Names of other columns."""
     made: dict[str, MatchColumn] = field(default_factory=dict)
 
     def bind(self, expression: Expression, clause: str) -> Expression:
@@ -198,7 +198,7 @@ class MatchColumns:
 
 
 def _text(bound: Expression, variable: str | None, place: Place) -> str:
-    """`A.X`, `LAST(A.X, 1)`, `PREV(FIRST(A.X))`: what names the column."""
+    """`A.X`, `LAST(A.X, 1)`, `PREV(FIRST(A.X))`: the name of the column."""
     copy = bound.copy()
     if isinstance(copy, exp.Column) and variable is not None and place == Place():
         return f"{variable}.{copy.name}"

@@ -1,4 +1,4 @@
-"""The PATTERN of MATCH_RECOGNIZE: its variables, and which patterns are taken."""
+"""The PATTERN of MATCH_RECOGNIZE: its variables, and the supported patterns."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from streamsql.nodes import (
 from streamsql.types import quote
 
 MAX_STEPS = 1_000
-"""How long a pattern may be, its quantifiers' bounds written out."""
+"""The maximum length of a pattern with its quantifiers expanded."""
 
 
 def check_pattern(match: MatchRecognize) -> tuple[str, ...]:
-    """The variables of the pattern, as they come; a StreamSQLError where it is not taken."""
+    """The variables of the pattern, in order; a StreamSQLError for unsupported ones."""
     pattern = match.pattern
     for part in _parts(pattern):
         _check_known(part)
@@ -95,7 +95,7 @@ def _check_skip(after: AfterMatch, pattern: Pattern, variables: tuple[str, ...])
         )
 
 
-# -- what a pattern is made of -------------------------------------------------------------------
+# -- properties of patterns ----------------------------------------------------------------------
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -146,7 +146,7 @@ def _always(name: str, pattern: Pattern) -> bool:
 
 
 def _firsts(pattern: Pattern) -> frozenset[str]:
-    """The variables that the first row of a match may be of."""
+    """The possible variables of a match's first row."""
     match pattern:
         case PatternVariable():
             return frozenset({pattern.name})
@@ -161,7 +161,7 @@ def _firsts(pattern: Pattern) -> frozenset[str]:
 
 
 def _most(name: str, pattern: Pattern) -> float:
-    """How many rows of the variable a match has at most."""
+    """The maximum number of rows of the variable in a match."""
     match pattern:
         case PatternVariable():
             return int(pattern.name == name)
