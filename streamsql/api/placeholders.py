@@ -12,9 +12,19 @@ from sqlglot import exp
 from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
-from streamsql.nodes import InsertValues, Query, SelectExpression, SelectQuery
+from streamsql.nodes import (
+    Delete,
+    InsertInto,
+    InsertValues,
+    Query,
+    SelectExpression,
+    SelectQuery,
+    Update,
+)
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
+from streamsql.planner.returning import returning_query
 from streamsql.planner.statements import plan
+from streamsql.properties import standard
 from streamsql.results import Field
 from streamsql.types import SQLType, is_null
 
@@ -26,9 +36,13 @@ def columns_of(
     statement: PreparedStatement, catalog: Catalog, properties: Mapping[str, str]
 ) -> tuple[Field, ...] | None:
     """Result columns of a query; None for another statement. Raises the statement's error."""
-    if not isinstance(statement.node, SelectQuery):
+    node = statement.node
+    if isinstance(node, Delete | InsertInto | InsertValues | Update) and node.returning:
+        source = catalog.get(node.target)
+        node, properties = returning_query(node.returning, source, ()), standard(properties)
+    if not isinstance(node, SelectQuery):
         return None
-    planned = plan(statement.node, catalog, properties)
+    planned = plan(node, catalog, properties)
     if isinstance(planned, PullPlan):
         return tuple(Field(column.name, column.type) for column in planned.schema)
     assert isinstance(planned, QueryStatementPlan)
@@ -65,7 +79,8 @@ def _inserted(node: InsertValues, marks: Collection[str], catalog: Catalog) -> d
         return {}
     schema = source.schema
     # Without names, the values are those of all columns of records.
-    named = node.columns or tuple(c.name for c in (*schema.key, *schema.value))
+    of_records = source.order or tuple(c.name for c in (*schema.key, *schema.value))
+    named = node.columns or of_records
     known = {column.name: column.type for column in schema}
     return {
         str(value.this): known[name]

@@ -361,6 +361,11 @@ def get_text(properties: Mapping[str, str], name: str) -> str | None:
     return value or None
 
 
+def standard(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a session that has the meaning of standard SQL."""
+    return {**properties, SEMANTICS: "standard"}
+
+
 def get_bool(properties: Mapping[str, str], name: str) -> bool | None:
     """A BOOLEAN property; None if it is unset without default."""
     value = get_text(properties, name)

@@ -34,7 +34,7 @@ from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import Planned, PullPlan, Touches
 from streamsql.planner.scopes.spans import span_of
-from streamsql.properties import SEMANTICS
+from streamsql.properties import standard
 from streamsql.schema import ROW_KEY, Column
 from streamsql.types import quote
 
@@ -190,7 +190,7 @@ def _pull(items: Iterable[SelectItem], statement: Update | Delete, planning: Pla
 
 def _planned(query: Query, planning: Planning) -> PullPlan:
     """The plan of a query with the meaning of standard SQL."""
-    standard = replace(planning, session={**planning.session, SEMANTICS: "standard"})
-    planned = plan_statement(SelectQuery(query, text=to_sql(query), span=query.span), standard)
+    planning = replace(planning, session=standard(planning.session))
+    planned = plan_statement(SelectQuery(query, text=to_sql(query), span=query.span), planning)
     assert isinstance(planned, PullPlan)
     return planned

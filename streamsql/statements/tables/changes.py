@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from streamsql.catalog import Source
@@ -16,19 +17,21 @@ from streamsql.nodes import (
     InsertValues,
     Query,
     SelectAll,
+    SelectItem,
     Truncate,
     Update,
     ValueRows,
 )
 from streamsql.planner.ddl.row_changes import RowsPlan
-from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.planner.plans.statements import InsertValuesPlan, PullPlan
+from streamsql.planner.returning import returning_query
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
-from streamsql.results import Result
+from streamsql.properties import standard
+from streamsql.results import Answer, Result
 from streamsql.runtime.state import Context
 from streamsql.schema import ROW_KEY
 from streamsql.statements import pull
 from streamsql.statements.dispatch import handle
-from streamsql.statements.tables.returning import returned
 from streamsql.statements.tables.writing import write
 from streamsql.values.python import value_of
 from streamsql.values.records import key_encoder, value_encoder
@@ -65,7 +68,7 @@ def change_rows(
     message = write(context, {table.topic.name: records}, len(rows))
     if not plan.returning:
         return [message]
-    return [returned(plan.returning, table, changed, context), message]
+    return [_returned(plan.returning, table, changed, context), message]
 
 
 def insert_rows(
@@ -89,7 +92,20 @@ def insert_rows(
     message = write(context, {table.topic.name: records_of(table, rows)}, len(rows))
     if not statement.returning:
         return [message]
-    return [returned(statement.returning, table, rows, context), message]
+    return [_returned(statement.returning, table, rows, context), message]
+
+
+def _returned(
+    items: Sequence[SelectItem],
+    table: Source,
+    rows: Iterable[Mapping[str, Any]],
+    context: Context,
+) -> Answer:
+    session = replace(context.session, properties=standard(context.session.properties))
+    of_standard = replace(context, session=session)
+    planned = of_standard.plan(returning_query(items, table, rows))
+    assert isinstance(planned, PullPlan)
+    return pull.answer(planned, of_standard)
 
 
 def _cells(

@@ -1,9 +1,8 @@
-"""RETURNING: the changed rows in the columns that a statement asks for."""
+"""RETURNING: a query over the changed rows themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -11,30 +10,21 @@ from sqlglot import exp
 from streamsql.catalog import Source
 from streamsql.nodes import Expression, Query, SelectItem, SelectQuery, ValueRows
 from streamsql.parser import to_sql
-from streamsql.planner.plans.statements import PullPlan
-from streamsql.results import Answer
-from streamsql.runtime.state import Context
-from streamsql.statements import pull
 from streamsql.types import SQLType, element_type, is_array
 from streamsql.values.nested import scalar
 
 
-def returned(
-    items: Sequence[SelectItem],
-    table: Source,
-    rows: Iterable[Mapping[str, Any]],
-    context: Context,
-) -> Answer:
-    """The answer of a query over the rows themselves."""
+def returning_query(
+    items: Sequence[SelectItem], table: Source, rows: Iterable[Mapping[str, Any]]
+) -> SelectQuery:
+    """The columns that a statement asks for, of rows by column."""
     columns = table.shown
     values = tuple(tuple(_literal(row.get(c.name), c.type) for c in columns) for row in rows)
     nothing = tuple(_literal(None, c.type) for c in columns)
-    relation = ValueRows(values or (nothing,), table.name, table.order)
+    names = tuple(column.name for column in columns)
+    relation = ValueRows(values or (nothing,), table.name, names)
     query = Query(tuple(items), relation, limit=None if values else 0)
-    statement = SelectQuery(query, text=to_sql(query))
-    planned = replace(context).plan(statement)
-    assert isinstance(planned, PullPlan)
-    return pull.answer(planned, context)
+    return SelectQuery(query, text=to_sql(query))
 
 
 def _literal(value: Any, kind: SQLType) -> Expression:
