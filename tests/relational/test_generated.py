@@ -15,7 +15,7 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamsql.planner.relational.planning import plan_query
+from streamsql.planner.relational.planning import standard_plan
 from tests.relational import small
 from tests.relational.duckdb_text import plan_text
 from tests.relational.generator import INT, TEXT, Drawn, Generator, Seeded, Table
@@ -39,7 +39,7 @@ def check(text: str, database: duckdb.DuckDBPyConnection) -> None:
         # DuckDB does not know every query that PostgreSQL does.
         pytest.skip(str(error)) if "pytest" in sys.argv[0] else print("DUCKDB", str(error)[:90])
         return
-    plan = plan_query(small.query(text), small.catalog())
+    plan = standard_plan(small.query(text), small.catalog())
     found = small.comparable(database.execute(plan_text(plan)).fetchall())
     assert found == expected, text
 

@@ -16,7 +16,7 @@ from streamsql.planner.relational.algebra import (
     relations,
 )
 from streamsql.planner.relational.dependent import expressions
-from streamsql.planner.relational.planning import plan_query, plan_view
+from streamsql.planner.relational.planning import plan_view, standard_plan
 from tests import datadriven
 from tests.datadriven import Case
 from tests.relational import small
@@ -55,7 +55,7 @@ def test_case(case: Case, rewrite: bool, database: duckdb.DuckDBPyConnection) ->
 
 def _plan(case: Case, database: duckdb.DuckDBPyConnection) -> str:
     """The plan's result is the query's."""
-    plan = plan_query(small.query(case.input), small.catalog())
+    plan = standard_plan(small.query(case.input), small.catalog())
     original = sqlglot.transpile(case.input, read="postgres", write="duckdb")
     expected = small.comparable(database.execute(original[0]).fetchall())
     assert small.comparable(database.execute(plan_text(plan)).fetchall()) == expected
