@@ -23,7 +23,7 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError
 from streamsql.nodes import Query, SelectQuery
 from streamsql.parser import parse_one
-from streamsql.planner.relational.planning import plan_query
+from streamsql.planner.relational.planning import standard_plan
 from streamsql.planner.relational.typing import standard
 from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic
 from tests.relational.duckdb_text import plan_text
@@ -151,7 +151,7 @@ class Database:
     def view(self, name: str, text: str) -> str | None:
         """Plans a view and makes it known; what is wrong with it otherwise."""
         try:
-            plan = plan_query(query(text), self.catalog)
+            plan = standard_plan(query(text), self.catalog)
         except StreamSQLError as error:
             return f"{type(error).__name__}: {error.message}"
         except Exception as error:
@@ -250,7 +250,7 @@ def queries(folder: Path, limit: int) -> None:
                 continue
             total += 1
             try:
-                plan = plan_query(query(text), database.catalog)
+                plan = standard_plan(query(text), database.catalog)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 short = re.sub(r"[A-Z_0-9]*[0-9][A-Z_0-9]*", "N", reason)[:110]

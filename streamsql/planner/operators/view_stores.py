@@ -15,6 +15,7 @@ from streamsql.planner.relational.algebra import (
     RelationalPlan,
     Scan,
     SetOperation,
+    TemporalFilter,
     TopRows,
     WindowFunctions,
     relations,
@@ -40,6 +41,13 @@ def _of(relation: Relation) -> Iterator[StateStore]:
         case Scan(growth=Growth.REPLACED):
             name = quote(relation.source)
             yield StateStore(f"the rows of {name}", "key", f"grows with the keys of {name}")
+        case TemporalFilter():
+            growth = (
+                "a row goes when its time has passed"
+                if relation.until
+                else ("a row goes when its time has come")
+            )
+            yield StateStore("rows that time lets in or out", "time", growth)
         case Join():
             growth = "grows with the rows of both sides"
             yield StateStore("the rows of both sides", _equalities(relation), growth)

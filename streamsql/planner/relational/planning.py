@@ -23,7 +23,7 @@ from streamsql.planner.relational.rules.temporal import with_temporal_filters
 def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ()) -> RelationalPlan:
     """The plan of a materialized view's query, with expressions for Spark; `columns` name those of
     the result."""
-    plan = _named(plan_query(query, catalog), columns, query)
+    plan = _named(standard_plan(query, catalog), columns, query)
     return for_spark(replace(plan, root=with_temporal_filters(plan.root), order=()))
 
 
@@ -53,12 +53,12 @@ def _named(plan: RelationalPlan, columns: Sequence[str], query: nodes.Query) -> 
     return replace(plan, root=merged(Project(plan.root, items)), output=output, key=key)
 
 
-def plan_relational_pull(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
-    """The plan of a SELECT that is evaluated once, with expressions for Spark."""
-    return for_spark(plan_query(query, catalog))
-
-
 def plan_query(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
+    """The plan of a SELECT that is evaluated once, with expressions for Spark."""
+    return for_spark(standard_plan(query, catalog))
+
+
+def standard_plan(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
     """The plan of a query; its expressions have PostgreSQL's meaning."""
     ids = Ids()
     bound = QueryBinder(catalog, ids).bind(query)

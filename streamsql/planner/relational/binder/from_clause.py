@@ -11,7 +11,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import BindError, PlanError, Span, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression, JoinType
-from streamsql.planner.relational import typing
+from streamsql.planner.relational import functions, typing
 from streamsql.planner.relational.algebra import (
     Field,
     Generate,
@@ -20,6 +20,7 @@ from streamsql.planner.relational.algebra import (
     Project,
     Relation,
     Scan,
+    UnionAll,
     Values,
 )
 from streamsql.planner.relational.binder import time_windows
@@ -154,13 +155,19 @@ class FromBinder:
             columns.append(self.ids.field(f"COLUMN{number + 1}", kind))
         relation: Relation = Values(tuple(tuple(row) for row in rows), tuple(columns))
         if pending.parts:
-            relation, computed = Subqueries(self.ids, pending).placed(ONE_ROW, rows[0])
-            if len(rows) > 1:
-                raise UnsupportedError(
-                    "Subqueries in several rows of VALUES are not supported.", span=node.span
-                )
-            relation = Project(relation, tuple(zip(columns, computed, strict=True)))
+            relation = self._computed(rows, columns, pending)
         return relation, _scope(node.alias, tuple(columns), node.columns, node.span)
+
+    def _computed(
+        self, rows: Sequence[Sequence[Expression]], columns: Sequence[Field], pending: Pending
+    ) -> Relation:
+        """Rows with subqueries."""
+        branches = []
+        for row in rows:
+            relation, values = Subqueries(self.ids, pending).placed(ONE_ROW, row)
+            fields = [self.ids.like(field) for field in columns]
+            branches.append(Project(relation, tuple(zip(fields, values, strict=True))))
+        return UnionAll(tuple(branches), tuple(columns))
 
     def _windows(
         self, node: nodes.TableFunction, outer: Scope, left: Scope
@@ -212,6 +219,8 @@ class FromBinder:
         name = node.call.name
         if name.upper() in time_windows.NAMES:
             return self._windows(node, outer, left)
+        if name.upper() not in functions.TABLE_FUNCTIONS:
+            return self._one_value(node, left)
         call = self._expressions(left, Pending(), "FROM").table_function(node.call)
         shown = node.alias or name
         fields = tuple(
@@ -223,6 +232,17 @@ class FromBinder:
         relation = Generate(ONE_ROW, call, fields, ordinality=ordinality)
         every = (*fields, ordinality) if ordinality else fields
         return relation, _scope(shown, every, node.columns, node.span)
+
+    def _one_value(self, node: nodes.TableFunction, left: Scope) -> tuple[Relation, Scope]:
+        """A function that has one value, as a relation of one row."""
+        pending = Pending()
+        value = self._expressions(left, pending, "FROM").bind(node.call)
+        relation, values = Subqueries(self.ids, pending).placed(ONE_ROW, [value])
+        alias = node.alias or node.call.name
+        field = self.ids.field(alias, typing.kind_of(value))
+        return Project(relation, ((field, values[0]),)), _scope(
+            alias, [field], node.columns, node.span
+        )
 
     # -- joins -----------------------------------------------------------------------------------
 

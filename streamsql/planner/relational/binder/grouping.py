@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -17,8 +17,15 @@ from streamsql.planner.relational.algebra import (
     Relation,
     UnionAll,
 )
-from streamsql.planner.relational.binder.pending import AggregateCall, Grouping, Pending
+from streamsql.planner.relational.binder.pending import (
+    SUBQUERIES,
+    AggregateCall,
+    ComparedQuery,
+    Grouping,
+    Pending,
+)
 from streamsql.planner.relational.binder.subqueries import Subqueries
+from streamsql.planner.relational.dependent import free
 from streamsql.planner.relational.expressions import (
     Ids,
     column,
@@ -51,6 +58,7 @@ class Grouped:
     """The fields that the groups determine."""
     below: frozenset[str]
     """The fields of the ungrouped rows."""
+    pending: Pending
 
     def over(self, expression: Expression) -> Expression:
         """An expression over rows as one over groups; PlanError where the groups do not decide
@@ -63,14 +71,29 @@ class Grouped:
             return node
 
         result = transformed(self._with_keys(expression, keys), of)
+        self._subqueries_over(result)
         for found in result.find_all(exp.Column):
             if found.name in self.below and found.name not in self.free:
                 raise PlanError(
-                    f"column {_shown(found)} must appear in the GROUP BY clause or be used in an "
-                    "aggregate function",
+                    f"column {_shown(found.name)} must appear in the GROUP BY clause or be used in "
+                    "an aggregate function",
                     span=span_of(found) or span_of(expression),
                 )
         return result
+
+    def _subqueries_over(self, expression: Expression) -> None:
+        """What subqueries are compared with is over groups, too."""
+        for name, part in self.pending.in_(expression, *SUBQUERIES):
+            assert isinstance(part, SUBQUERIES)
+            if isinstance(part, ComparedQuery):
+                values = tuple(self.over(value) for value in part.values)
+                self.pending.parts[name] = replace(part, values=values)
+            outer = (free(part.query.relation) & self.below) - self.free
+            if outer:
+                raise PlanError(
+                    f"subquery uses ungrouped column {_shown(min(outer))} from outer query",
+                    span=span_of(expression),
+                )
 
     def _with_keys(
         self, expression: Expression, keys: Sequence[tuple[Expression, Field]]
@@ -90,8 +113,8 @@ class Grouped:
         return copy
 
 
-def _shown(found: exp.Column) -> str:
-    return found.name.rsplit("_", 1)[0]
+def _shown(id: str) -> str:
+    return id.rsplit("_", 1)[0]
 
 
 @dataclass(frozen=True)
@@ -132,6 +155,7 @@ class Groups:
             parts,
             frozenset(field.id for field in (*distinct, *more)),
             below - {field.id for field in distinct},
+            self.pending,
         )
 
     def _rows(self) -> tuple[Field, Expression]:
@@ -190,6 +214,7 @@ class Groups:
             parts,
             frozenset(field.id for field in outer),
             below,
+            self.pending,
         )
 
     def _expanded(

@@ -74,6 +74,7 @@ class ComparedQuery:
     query: Bound
 
 
+SUBQUERIES = (ScalarQuery, ArrayQuery, ExistsQuery, ComparedQuery)
 Subquery = ScalarQuery | ArrayQuery | ExistsQuery | ComparedQuery
 Part = AggregateCall | WindowCall | Generated | Grouping | Subquery
 

@@ -20,6 +20,7 @@ from streamsql.planner.relational.algebra import (
     Values,
 )
 from streamsql.planner.relational.binder.pending import (
+    SUBQUERIES,
     ArrayQuery,
     ComparedQuery,
     ExistsQuery,
@@ -47,8 +48,6 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.types import BIGINT, BOOLEAN, array
 
-_SUBQUERIES = (ScalarQuery, ArrayQuery, ExistsQuery, ComparedQuery)
-
 
 @dataclass(frozen=True)
 class Subqueries:
@@ -63,9 +62,9 @@ class Subqueries:
         """A relation with the results of the subqueries, and the expressions over it."""
         results: dict[str, Expression] = {}
         for expression in expressions:
-            for name, part in self.pending.in_(expression, *_SUBQUERIES):
+            for name, part in self.pending.in_(expression, *SUBQUERIES):
                 if name not in results:
-                    assert isinstance(part, _SUBQUERIES)
+                    assert isinstance(part, SUBQUERIES)
                     relation, results[name] = self._value(relation, part)
         return relation, [self.pending.resolved(expression, results) for expression in expressions]
 

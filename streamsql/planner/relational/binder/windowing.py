@@ -81,18 +81,24 @@ def generated(
         for expression in expressions
         for name, part in pending.in_(expression, Generated)
     }
-    if len(found) > 1:
+    calls = [part.call for part in found.values() if isinstance(part, Generated)]
+    if not calls:
+        return relation, list(expressions)
+    if len(calls) > 1 and not all(isinstance(call, exp.Unnest) for call in calls):
         raise UnsupportedError(
-            "Several table functions in one SELECT list are not supported.",
+            "Several table functions in one SELECT list are supported for UNNEST only.",
             hint="Write them in FROM.",
             span=span_of(expressions[0]),
         )
-    results: dict[str, Expression] = {}
-    for name, part in found.items():
-        assert isinstance(part, Generated)
-        field = ids.field(part.call.key.upper(), kind_of(part.call))
-        relation = Generate(relation, part.call, (field,))
-        results[name] = column(field)
+    fields = tuple(ids.field(call.key.upper(), kind_of(call)) for call in calls)
+    call = calls[0]
+    if len(calls) > 1:
+        # Their rows stand side by side; the shorter ones go on with nulls.
+        arrays = [array for each in calls for array in each.expressions]
+        call = exp.Unnest(expressions=arrays)
+        call.type = kind_of(calls[0])
+    relation = Generate(relation, call, fields)
+    results = {name: column(field) for name, field in zip(found, fields, strict=True)}
     return relation, [pending.resolved(expression, results) for expression in expressions]
 
 
