@@ -12,6 +12,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import ConfigError, ParseError, Span, StreamSQLError
 from streamsql.nodes import (
     CreateAsSelect,
+    CreateMaterializedView,
     CreateSink,
     CreateSource,
     CreateType,
@@ -183,7 +184,13 @@ def _placed(error: StreamSQLError, statement: Statement) -> StreamSQLError:
 def _defined_by(statement: Statement) -> set[str]:
     """The names that a statement would define."""
     match statement:
-        case CreateSource() | CreateAsSelect() | CreateType() | CreateSink():
+        case (
+            CreateSource()
+            | CreateAsSelect()
+            | CreateMaterializedView()
+            | CreateType()
+            | CreateSink()
+        ):
             return {statement.name}
     return set()
 

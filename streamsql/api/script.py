@@ -133,6 +133,7 @@ _WITHOUT_KAFKA = (
 _WITH_SPARK = (
     nodes.SelectQuery,
     nodes.CreateAsSelect,
+    nodes.CreateMaterializedView,
     nodes.InsertInto,
     nodes.CreateSink,
     nodes.RunScript,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
-from streamsql.nodes import CreateAsSelect, CreateSink
+from streamsql.nodes import CreateAsSelect, CreateMaterializedView, CreateSink
 from streamsql.parser import parse_one
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SchemaLookup
@@ -62,7 +62,7 @@ def _planned(info: QueryInfo, catalog: Catalog) -> QueryPlan | None:
     properties = {GUARANTEE: info.guarantee} if info.guarantee else {}
     try:
         statement = parse_one(info.sql)
-        if isinstance(statement, CreateAsSelect | CreateSink):
+        if isinstance(statement, CreateAsSelect | CreateMaterializedView | CreateSink):
             catalog = catalog.copy()
             catalog.things(statement.creates or "").pop(statement.name, None)
         planned = plan(statement, catalog, properties, query_id=info.id, logged=True)

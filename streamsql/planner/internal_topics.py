@@ -13,6 +13,7 @@ from streamsql.errors import ForbiddenError
 from streamsql.nodes import (
     CreateAsSelect,
     CreateConnector,
+    CreateMaterializedView,
     CreateSource,
     DropSource,
     Print,
@@ -24,6 +25,7 @@ _NAME_ANOTHER = "Name another topic: WITH (KAFKA_TOPIC='name', ..)."
 _HINTS: Mapping[type[Statement], str] = {
     CreateSource: _NAME_ANOTHER,
     CreateAsSelect: _NAME_ANOTHER,
+    CreateMaterializedView: _NAME_ANOTHER,
     CreateConnector: "Give the connector other topics.",
     DropSource: "Leave DELETE TOPIC out.",
     Print: "SHOW TOPICS lists the topics that statements can read.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
@@ -23,32 +22,20 @@ class Shape:
     fields: tuple[Field, ...]
 
 
-def shape_of(plan: RelationalPlan, names: Sequence[str]) -> Shape:
+def shape_of(plan: RelationalPlan) -> Shape:
     """The plan's key is the key of the table if the result shows it, and no part of it can be null;
     otherwise ROW_KEY is."""
     key = plan.key or ()
     shown = bool(key) and all(f in plan.output and never_null(plan.root, f) for f in key)
     hidden = () if shown else (Column(ROW_KEY, STRING, Namespace.KEY),)
-    named = list(zip(names, plan.output, strict=True))
-    keys = [(name, f) for name, f in named if shown and f in key]
-    values = [(name, f) for name, f in named if not (shown and f in key)]
+    keys = [f for f in plan.output if shown and f in key]
+    values = [f for f in plan.output if f not in keys]
     columns = (
         *hidden,
-        *(Column(name, f.type, Namespace.KEY) for name, f in keys),
-        *(Column(name, f.type) for name, f in values),
+        *(Column(f.name, f.type, Namespace.KEY) for f in keys),
+        *(Column(f.name, f.type) for f in values),
     )
-    return Shape(Schema(columns), tuple(f for _, f in (*keys, *values)))
-
-
-def _names(fields: Sequence[Field]) -> list[str]:
-    """The names of result columns, of which none is given twice."""
-    names: list[str] = []
-    for field in fields:
-        name, number = field.name, 1
-        while name in names:
-            name, number = f"{field.name}_{number}", number + 1
-        names.append(name)
-    return names
+    return Shape(Schema(columns), (*keys, *values))
 
 
 def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
@@ -66,9 +53,9 @@ def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
     return tuple(Scan(source, source.name) for source in sources)
 
 
-def view_of(plan: RelationalPlan, catalog: Catalog, names: Sequence[str] | None = None) -> View:
-    """The operator that maintains or evaluates the relation; `names` are those of its columns."""
-    shape = shape_of(plan, names or _names(plan.output))
+def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
+    """The operator that maintains the relation."""
+    shape = shape_of(plan)
     return View(scans_of(plan, catalog), plan, shape.schema, shape.fields)
 
 

@@ -11,8 +11,6 @@ NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
     nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
     nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
     nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),
-    nodes.CreateMaterializedView: ("CREATE MATERIALIZED VIEW", "Use CREATE TABLE .. AS SELECT."),
-    nodes.DropMaterializedView: ("DROP MATERIALIZED VIEW", "Use DROP TABLE."),
     nodes.AssertSource: ("ASSERT STREAM | TABLE", _TEST_SCRIPTS),
 }
 """Statement class to its name and a hint."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.catalog import Source
-from streamsql.nodes import CreateSource, DropSource
+from streamsql.nodes import CreateSource, DropMaterializedView, DropSource
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, Planned, SourcePlan
 from streamsql.registry.lookup import RegistrySchemas
@@ -50,6 +50,10 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
 
 @handle.register
 def drop(statement: DropSource, context: Context) -> Iterable[Result]:
+    return _drop(statement, context)
+
+
+def _drop(statement: DropSource | DropMaterializedView, context: Context) -> Iterable[Result]:
     """DROP: ends the query of the source, removes the source, and deletes its topic last."""
     state = context.state
 
@@ -81,6 +85,11 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
         *(Warning(failure) for failure in failures),
         *still_running(stuck),
     ]
+
+
+@handle.register
+def drop_materialized_view(statement: DropMaterializedView, context: Context) -> Iterable[Result]:
+    return _drop(statement, context)
 
 
 def _dropped(source: Source) -> str:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from streamsql.catalog import Source
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.definition import Definition, stuck
-from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
+from streamsql.nodes import (
+    AlterQuery,
+    CreateAsSelect,
+    CreateMaterializedView,
+    CreateSink,
+    InsertInto,
+    Statement,
+)
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
@@ -29,9 +36,18 @@ from streamsql.statements.control import OLD_RUNS
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.changes import change_rows
 
+_Starting = CreateAsSelect | CreateMaterializedView | InsertInto | CreateSink
+
 
 @handle.register
 def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
+    return _start(statement, context)
+
+
+@handle.register
+def create_materialized_view(
+    statement: CreateMaterializedView, context: Context
+) -> Iterable[Result]:
     return _start(statement, context)
 
 
@@ -75,7 +91,7 @@ def _moves_state(known: Definition, properties: Mapping[str, str]) -> bool:
 
 
 def _start(
-    statement: CreateAsSelect | InsertInto | CreateSink,
+    statement: _Starting,
     context: Context,
     *,
     resumed: Definition | None = None,
@@ -117,7 +133,7 @@ def _rebuild(statement: Statement, query_id: str, context: Context) -> list[Resu
 class _Prepared:
     """A statement whose topic and schemas exist and that is ready to be carried out."""
 
-    statement: CreateAsSelect | InsertInto | CreateSink
+    statement: _Starting
     planned: QueryStatementPlan
     topics: KafkaTopics
     schemas: RegistrySchemas
@@ -128,7 +144,7 @@ class _Prepared:
 
 
 def _prepared(
-    statement: CreateAsSelect | InsertInto | CreateSink,
+    statement: _Starting,
     context: Context,
     resumed: Definition | None,
 ) -> _Prepared | NothingToDo | str:

@@ -45,7 +45,8 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     layouts = Layouts(context.kept, context.begun)
     exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
     replay = replay_of(plan.root) if exactly_once and isinstance(plan.root, Sink) else None
-    context = replace(context, committed_only=exactly_once)
+    # A view shows all of a transaction or nothing.
+    context = replace(context, committed_only=exactly_once or is_view(plan.root))
     scope = Scope(
         context,
         plan.query_id,

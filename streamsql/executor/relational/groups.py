@@ -144,7 +144,7 @@ def _seeded(rows: DataFrame, view: Maintenance) -> DataFrame:
         else F.lit(None).cast(field.dataType).alias(field.name)
         for field in rows.schema.fields
     ]
-    return rows.unionAll(view.dataflow.spark.range(1).select(*none))
+    return rows.unionAll(view.dataflow.spark.range(0, 1, 1, 1).select(*none))
 
 
 def _recomputed(node: Aggregate, rows: DataFrame, view: Maintenance) -> DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError, UnsupportedError
-from streamsql.nodes import AlterQuery, CreateAsSelect, Property
+from streamsql.nodes import AlterQuery, CreateAsSelect, CreateMaterializedView, Property
 from streamsql.parser import parse_one
 from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.ddl.control import check_runs
@@ -44,7 +44,7 @@ def check_moves(statement: AlterQuery, query: QueryPlan) -> None:
             )
 
 
-def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
+def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect | CreateMaterializedView:
     """The query's statement, to be run with its properties and the new settings; BindError for an
     unknown query, UnsupportedError for one of an INSERT INTO."""
     check_runs(statement.name, catalog, statement.span)
@@ -65,7 +65,7 @@ def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
             span=statement.span,
         )
     create = parse_one(made.statement)
-    assert isinstance(create, CreateAsSelect)
+    assert isinstance(create, CreateAsSelect | CreateMaterializedView)
     return replace(create, or_replace=True, if_not_exists=False, span=statement.span)
 
 

@@ -40,25 +40,25 @@ final class Fragment {
   /** Its rows in a batch in which its leaves have these. */
   RDD<InternalRow> rows(IntFunction<RDD<InternalRow>> leaves) {
     SparkPlan filled =
-            plan.transformUp(
-                new AbstractPartialFunction<>() {
-                  @Override
-                  public boolean isDefinedAt(SparkPlan node) {
-                    return node instanceof RDDScanExec scan && scan.rdd() instanceof Leaf;
-                  }
+        plan.transformUp(
+            new AbstractPartialFunction<>() {
+              @Override
+              public boolean isDefinedAt(SparkPlan node) {
+                return node instanceof RDDScanExec scan && scan.rdd() instanceof Leaf;
+              }
 
-                  @Override
-                  public SparkPlan apply(SparkPlan node) {
-                    RDDScanExec scan = (RDDScanExec) node;
-                    return new RDDScanExec(
-                        scan.output(),
-                        leaves.apply(((Leaf) scan.rdd()).number),
-                        scan.name(),
-                        scan.outputPartitioning(),
-                        scan.outputOrdering(),
-                        Option.empty());
-                  }
-                });
+              @Override
+              public SparkPlan apply(SparkPlan node) {
+                RDDScanExec scan = (RDDScanExec) node;
+                return new RDDScanExec(
+                    scan.output(),
+                    leaves.apply(((Leaf) scan.rdd()).number),
+                    scan.name(),
+                    scan.outputPartitioning(),
+                    scan.outputOrdering(),
+                    Option.empty());
+              }
+            });
     return filled.execute();
   }
 

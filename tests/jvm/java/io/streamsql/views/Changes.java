@@ -8,6 +8,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -28,11 +29,10 @@ final class Changes {
 
   /** The results of a batch, each as its columns in brackets, in alphabetical order. */
   List<String> of(Object[]... rows) {
-    Results results = new Results(rows.length == 0 ? 1 : rows[0].length);
     Iterator<InternalRow> sorted =
         Iterators.transform(
             Arrays.stream(rows).sorted(Comparator.comparing(row -> (String) row[0])).iterator(),
-            row -> results.row(bytes(row)));
+            row -> new GenericInternalRow(bytes(row)));
     boolean[] ended = {false};
     Iterator<InternalRow> found = new KeyedRows(operator, sorted, store, () -> ended[0] = true);
     List<String> texts = new ArrayList<>();

@@ -71,8 +71,7 @@ final class ViewOperatorsTest {
     assertEquals(List.of("1 a null"), join.of(left(1, "a"), right(2, "")));
     assertEquals(List.of("1 b null"), join.of(left(1, "b"), right(-1, "")));
     assertEquals(List.of("-1 a null", "-1 b null"), join.of(left(1, "c"), right(-1, "")));
-    assertEquals(
-        List.of("1 a null", "1 b null", "1 c null"), join.of(right(1, "")));
+    assertEquals(List.of("1 a null", "1 b null", "1 c null"), join.of(right(1, "")));
   }
 
   @Test
@@ -153,14 +152,11 @@ final class ViewOperatorsTest {
   // -- Accumulators -------------------------------------------------------------------------------
 
   private static final StructType SUMS =
-      new StructType()
-          .add("n", DataTypes.LongType)
-          .add("s", DataTypes.createDecimalType(38, 2));
+      new StructType().add("n", DataTypes.LongType).add("s", DataTypes.createDecimalType(38, 2));
 
   private static byte[] sums(long count, String sum) {
     Object[] values = {count, Decimal.apply(new java.math.BigDecimal(sum), 38, 2)};
-    return PackedRows.bytes(
-        UnsafeProjection.create(SUMS).apply(new GenericInternalRow(values)));
+    return PackedRows.bytes(UnsafeProjection.create(SUMS).apply(new GenericInternalRow(values)));
   }
 
   private static String text(byte[] sums) {
@@ -175,8 +171,7 @@ final class ViewOperatorsTest {
         List.of("g -1 " + text(sums(1, "1.10")), "g 1 " + text(sums(3, "0.90"))),
         groups.of(row("g", sums(2, "-0.20"))));
     assertEquals(List.of(), groups.of(row("g", sums(0, "0.00"))));
-    assertEquals(
-        List.of("g -1 " + text(sums(3, "0.90"))), groups.of(row("g", sums(-3, "-0.90"))));
+    assertEquals(List.of("g -1 " + text(sums(3, "0.90"))), groups.of(row("g", sums(-3, "-0.90"))));
     assertEquals(0, groups.kept());
   }
 
@@ -196,8 +191,7 @@ final class ViewOperatorsTest {
     assertEquals(
         List.of("b 1 false", "x 1 true"),
         view.of(row("k", -1L, "a"), row("k", 1L, "b"), row("l", -1L, "x"), row("m", 0L, "y")));
-    assertThrows(
-        IllegalStateException.class, () -> view.of(row("k", 1L, "a"), row("k", 1L, "b")));
+    assertThrows(IllegalStateException.class, () -> view.of(row("k", 1L, "a"), row("k", 1L, "b")));
   }
 
   @Test

@@ -1,0 +1,89 @@
+"""Materialized views in a running engine: made, kept up to date, replaced, restarted, dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from awaiting import await_until
+from engine.live import Live
+
+from streamsql.errors import CatalogError, PlanError
+from streamsql.kafka.client import KafkaClient
+from streamsql.results import Answer, Rows
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+TABLES = """
+CREATE TABLE $c (id INT PRIMARY KEY, region TEXT);
+CREATE TABLE $o (id INT PRIMARY KEY, customer INT, amount INT);
+INSERT INTO $c VALUES (1, 'north'), (2, 'south'), (3, NULL);
+INSERT INTO $o VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5), (4, 9, 7);
+"""
+VIEW = """
+CREATE MATERIALIZED VIEW $v AS SELECT c.region, SUM(o.amount) AS total, COUNT(*) AS n
+FROM $o o JOIN $c c ON o.customer = c.id GROUP BY c.region;
+"""
+
+
+def _rows(live: Live, sql: str) -> list[tuple[Any, ...]]:
+    found = [part for part in live.run(sql) if isinstance(part, Answer)]
+    return sorted((row.values for row in found[-1].rows), key=repr)
+
+
+def _standard(live: Live) -> None:
+    live.run("SET 'streamsql.sql.semantics' = 'standard';")
+
+
+def test_a_view_follows_its_tables(live: Live, kafka: KafkaClient) -> None:
+    _standard(live)
+    live.run(TABLES + VIEW + "FLUSH;")
+    assert _rows(live, "SELECT * FROM $v;") == [("north", 30, 2), ("south", 5, 1)]
+    live.run("UPDATE $c SET region = 'south' WHERE id = 1; INSERT INTO $o VALUES (5, 3, 1); FLUSH;")
+    assert _rows(live, "SELECT * FROM $v;") == [("south", 35, 3), (None, 1, 1)]
+    live.run("DELETE FROM $o WHERE customer = 1; FLUSH;")
+    assert _rows(live, "SELECT * FROM $v;") == [("south", 5, 1), (None, 1, 1)]
+    assert "DeltaJoin" not in "".join(live.texts("EXPLAIN SELECT * FROM $v;"))
+    (listed,) = [r for r in live.run("SHOW MATERIALIZED VIEWS;") if isinstance(r, Rows)]
+    assert live.name("V") in [row[0] for row in listed.rows]
+    topic = live.name("V")
+    live.run("DROP MATERIALIZED VIEW $v;")
+    await_until(lambda: kafka.partitions(topic) is None, "the topic goes with its view", 30)
+
+
+def test_a_view_resumes_from_its_checkpoint(live: Live) -> None:
+    _standard(live)
+    live.run(TABLES + VIEW + "FLUSH;")
+    live.restart()
+    live.run("UPDATE $o SET amount = 100 WHERE id = 3; FLUSH;")
+    assert _rows(live, "SELECT * FROM $v;") == [("north", 30, 2), ("south", 100, 1)]
+
+
+def test_views_over_views(live: Live) -> None:
+    _standard(live)
+    live.run(TABLES + VIEW)
+    live.run("CREATE MATERIALIZED VIEW $w AS SELECT MAX(total) AS most, COUNT(*) AS n FROM $v;")
+    live.run("FLUSH;")
+    assert _rows(live, "SELECT most, n FROM $w;") == [(30, 2)]
+    live.run("DELETE FROM $c WHERE id = 1; FLUSH;")
+    assert _rows(live, "SELECT most, n FROM $w;") == [(5, 1)]
+
+
+def test_a_view_is_replaced(live: Live) -> None:
+    _standard(live)
+    live.run(TABLES + VIEW + "FLUSH;")
+    with pytest.raises(CatalogError, match="it exists"):
+        live.run(VIEW)
+    live.run(
+        "CREATE OR REPLACE MATERIALIZED VIEW $v AS SELECT c.region, MIN(o.amount) AS total, "
+        "COUNT(*) AS n FROM $o o JOIN $c c ON o.customer = c.id GROUP BY c.region; FLUSH;"
+    )
+    assert _rows(live, "SELECT * FROM $v;") == [("north", 10, 2), ("south", 5, 1)]
+
+
+def test_what_is_no_view_is_refused(live: Live) -> None:
+    live.run(TABLES)
+    with pytest.raises(PlanError, match="specified more than once"):
+        live.run("CREATE MATERIALIZED VIEW $v AS SELECT id, id FROM $c;")
+    with pytest.raises(CatalogError, match="not a materialized view"):
+        live.run("DROP MATERIALIZED VIEW $c;")
