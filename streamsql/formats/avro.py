@@ -1,4 +1,4 @@
-"""AVRO: a record by column names, behind the id of its schema in a registry."""
+"""AVRO: a record by column names, after the id of its schema in a registry."""
 
 from __future__ import annotations
 

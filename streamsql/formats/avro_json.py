@@ -25,7 +25,7 @@ _ROOT = "value"
 
 
 def avro_to_json(schema: SchemaText, data: bytes) -> JSON:
-    """The value of the bytes, a frame left out; ValueError where they are not of the schema."""
+    """The value of the bytes, without a frame; ValueError if they do not fit the schema."""
     parsed = _parsed(schema.text, tuple(schema.references.values()))
     stream = io.BytesIO(data)
     try:
@@ -38,8 +38,8 @@ def avro_to_json(schema: SchemaText, data: bytes) -> JSON:
 
 
 def avro_from_json(schema: SchemaText, value: JSON) -> bytes:
-    """The bytes of a value, without a frame; names of fields may differ in case. ValueError where
-    the value does not fit."""
+    """The bytes of a value, without a frame; names of fields may differ in case. ValueError if the
+    value does not fit."""
     parsed = _parsed(schema.text, tuple(schema.references.values()))
     out = io.BytesIO()
     try:
@@ -51,8 +51,8 @@ def avro_from_json(schema: SchemaText, value: JSON) -> bytes:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str, references: tuple[str, ...]) -> Avro:
-    """A record of the one field `value`, which is written as the value itself: a record takes the
-    names along that stand in it, those of its references too."""
+    """A record with the only field `value`, which is encoded as the value itself: only a record
+    keeps the named types inside, including those of references."""
     names: dict[str, Avro] = {}
     for reference in references:
         fastavro.parse_schema(_plain(json.loads(reference)), names)
@@ -67,7 +67,7 @@ def _parsed(text: str, references: tuple[str, ...]) -> Avro:
 
 
 def _plain(schema: Avro) -> Avro:
-    """The schema without types in types, and of logical types with DECIMAL alone, as a mark."""
+    """The schema without redundant nesting, and with DECIMAL as the only logical type."""
     if isinstance(schema, list):
         return [_plain(branch) for branch in schema]
     if not isinstance(schema, dict):
@@ -91,7 +91,7 @@ _ALONE = "streamsql"
 _BRANCH = "streamsql-branch"
 """The branch of a union: a value has the first type it resembles."""
 _ENTRIES = "streamsql-entries"
-"""Of a list of key and value, an object in JSON."""
+"""A list of key and value that is an object in JSON."""
 
 
 def _mark_inner(schema: Avro, names: Mapping[str, Avro]) -> None:
@@ -103,7 +103,7 @@ def _mark_inner(schema: Avro, names: Mapping[str, Avro]) -> None:
 
 
 def _marked(schema: Avro, names: Mapping[str, Avro], kind: str = _ALONE) -> Avro:
-    """The schema with our logical types; named ones have theirs where they are defined."""
+    """The schema with our logical types; named types have them in their definitions."""
     if isinstance(schema, list):
         kind = _ALONE if sum(branch != "null" for branch in schema) == 1 else _BRANCH
         return [_marked(branch, names, kind) for branch in schema]

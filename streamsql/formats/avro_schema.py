@@ -97,7 +97,7 @@ def _nullable(schema: Avro) -> Avro:
 
 
 def _schema(t: SQLType, path: str) -> Avro:
-    """The schema of a non-null value; records in it are named after where they stand."""
+    """The schema of a non-null value; records in it are named after their path."""
     for kind, name in _PRIMITIVES:
         if t == kind:
             return name

@@ -46,7 +46,7 @@ class Format(ABC):
     """Whether sources of this value format may be grouped and joined."""
 
     schema_type: ClassVar[str | None] = None
-    """The type of this format's schemas in a schema registry, if that is where they are."""
+    """The type of this format's schemas in a schema registry, if it uses one."""
     takes: ClassVar[frozenset[str]] = frozenset()
     """Which of the properties FULL_NAME, SCHEMA_ID and NULLABLE apply."""
     whole_keys: ClassVar[bool] = False
@@ -55,14 +55,14 @@ class Format(ABC):
     written_as: ClassVar[str | None] = None
     """For read-only CDC formats: the format of results that would inherit it."""
     reads_by_id: ClassVar[bool] = False
-    """Whether it is read, though never written, by schemas of a registry."""
+    """Whether it is read, though never written, with schemas of a registry."""
 
     remedy: ClassVar[str | None] = None
     """Remedy for unsupported columns other than another format."""
 
     @abstractmethod
     def problem(self, columns: Sequence[Column]) -> str | None:
-        """Why these columns cannot be held by this format, or None if they can."""
+        """Why the format does not support these columns, or None."""
 
     def schema_of(
         self, columns: Sequence[Column], options: Mapping[str, str], *, wrapped: bool
@@ -74,12 +74,12 @@ class Format(ABC):
     def columns_of(
         self, schema: SchemaText, options: Mapping[str, str], lone: str | None, *, upper: bool
     ) -> InferredColumns:
-        """The columns that a schema describes: with `lone`, one of that name for the whole schema;
-        `upper`: with their names in upper case. StreamSQLError where SQL has no such types."""
+        """The columns of a schema: with `lone`, one of that name for the whole schema; `upper`:
+        with their names in upper case. StreamSQLError if SQL has no such types."""
         raise InternalError(f"{self.name} has no schemas")
 
     def check(self, columns: Sequence[Column], side: Side) -> None:
-        """PlanError where the format cannot hold the key or value columns given."""
+        """PlanError if the format does not support the given key or value columns."""
         reason = self.problem(columns)
         if reason is not None:
             raise PlanError(
@@ -96,7 +96,7 @@ class Format(ABC):
             )
 
     def check_wrap(self, wrap: bool) -> None:
-        """PlanError where WRAP_SINGLE_VALUE may not have this value."""
+        """PlanError if WRAP_SINGLE_VALUE does not support this value."""
         if wrap not in self.wrap_options:
             raise PlanError(
                 f"Format '{self.name}' does not support 'WRAP_SINGLE_VALUE' set to "

@@ -67,7 +67,7 @@ class ChangeFormat(Format):
         return f"{self.name} only supports MAP types with STRING keys"
 
     def stream_problem(self, columns: Sequence[Column]) -> str | None:
-        """Why these value columns cannot be those of a stream of changes, or None if they can."""
+        """Why these value columns do not fit a stream of changes, or None."""
         for column in columns:
             wanted = _wanted(column.name, column.type)
             if wanted is not None:

@@ -1,5 +1,5 @@
 """JSON: a record is an object by column names, a lone key column the bare value; JSON_SR: the same
-behind the id of its JSON Schema in a registry."""
+after the id of its JSON Schema in a registry."""
 
 from __future__ import annotations
 

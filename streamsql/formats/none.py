@@ -1,4 +1,4 @@
-"""NONE: no key, or no value, at all."""
+"""NONE: no key, or no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of the options of formats that have schemas, as FormatSpec.properties holds them."""
+"""Names of the options of formats with schemas, as in FormatSpec.properties."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WITH_NAMES = {
     SCHEMA_ID: "SCHEMA_ID",
     NULLABLE: "PROTOBUF_NULLABLE_REPRESENTATION",
 }
-"""Each option's property in WITH, behind KEY_ or VALUE_."""
+"""Each option's property in WITH, after KEY_ or VALUE_."""
 REPORTED_NAMES = {
     FULL_NAME: "fullSchemaName",
     SCHEMA_ID: "schemaId",
     NULLABLE: "nullableRepresentation",
 }
-"""Each option as messages name it."""
+"""The name of each option in messages."""

@@ -1,4 +1,4 @@
-"""The literals of .proto texts: what they say, and how descriptors write default values."""
+"""The literals of .proto texts, and default values in descriptors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def default_text(field: FieldDescriptorProto, tokens: Sequence[str]) -> str:
 
 
 def _floating(token: str, single: bool) -> str:
-    """The shortest of C's forms that is the same number when read again."""
+    """The shortest of C's notations that is parsed as the same number."""
     number = float(integer(token)) if re.fullmatch(r"0\w+", token) else float(token.rstrip("fF"))
     if not single:
         short = f"{number:.15g}"

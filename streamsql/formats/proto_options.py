@@ -1,4 +1,4 @@
-"""The options of .proto files on which anything depends here."""
+"""The relevant options of .proto files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from google.protobuf.descriptor_pb2 import FeatureSet, FieldDescriptorProto
 from streamsql.formats.proto_literals import default_text, text_of
 
 FIELD_META = "confluent.field_meta"
-"""The option of a field that says more about its type, such as a DECIMAL's scale."""
+"""The option of a field with further properties of its type, such as a DECIMAL's scale."""
 
 FEATURES = "features."
 """Prefix of an edition's options."""
 
 
 def set_feature(features: FeatureSet, name: str, value: str) -> None:
-    """ValueError where an edition has no such feature, or it no such value."""
+    """ValueError if an edition has no such feature, or the feature no such value."""
     feature = FeatureSet.DESCRIPTOR.fields_by_name.get(name.removeprefix(FEATURES))
     if (
         feature is None
@@ -39,7 +39,7 @@ def set_option(field: FieldDescriptorProto, name: str, value: list[str]) -> None
         case "default":
             field.default_value = default_text(field, value)
         case _ if name.startswith(FIELD_META):
-            # Kept as text, where the linker does not look for its definition.
+            # Stored as text, where the linker does not look for its definition.
             text = " ".join(value).encode()
             part = field.options.uninterpreted_option.add(string_value=text)
             part.name.add(name_part=name, is_extension=True)

@@ -128,7 +128,7 @@ class _Parser:
             self._fail(f"{' '.join(parts)}: {error}")
 
     def _skip_statement(self) -> None:
-        """Up to the `;`, or over the block that comes first."""
+        """Skips to the `;`, or over the next block."""
         while not self._take(";"):
             if self._next() == "{":
                 self._skip_block()

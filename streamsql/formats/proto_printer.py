@@ -1,4 +1,4 @@
-"""Writes a FileDescriptorProto as .proto text, always the same for the same file."""
+"""Writes a FileDescriptorProto as .proto text; deterministic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {number: name for name, number in SCALARS.items()}
 
 
 def print_proto(file: FileDescriptorProto) -> str:
-    """The text; what `parse_proto` reads over is not in it."""
+    """The text; what `parse_proto` skips is missing."""
     file = _with_short_names(file)
     editions = file.syntax == "editions"
     lines = ['edition = "2023";' if editions else f'syntax = "{file.syntax or "proto2"}";']
@@ -49,7 +49,7 @@ def print_proto(file: FileDescriptorProto) -> str:
 
 
 def _with_short_names(file: FileDescriptorProto) -> FileDescriptorProto:
-    """A copy, in which full names of types go without their dot where that means the same."""
+    """A copy in which full names of types omit their dot if that is equivalent."""
     copy = FileDescriptorProto()
     copy.CopyFrom(file)
     messages = list(_all_messages(copy.message_type))
@@ -98,8 +98,8 @@ def _message(message: DescriptorProto, syntax: str) -> list[str]:
 def _nested(
     messages: Iterator[DescriptorProto], syntax: str, before: DescriptorProto | None = None
 ) -> Iterator[str]:
-    """The next nested messages. Each keeps its place among the entries of maps: it is by their
-    places that records say which message they are."""
+    """The next nested messages. Each keeps its place among the entries of maps, since records refer
+    to messages by their index."""
     for message in messages:
         if message is before:
             return

@@ -1,9 +1,8 @@
-"""Protobuf's bytes as JSON values and back, by their schema: for people to read and tests to
-compare.
+"""Converts Protobuf to JSON values and back by schema, for display and tests.
 
 Messages are objects with all their fields, unset ones with the default (null for messages, BYTES
-and fields that know whether they are set); BYTES base64, DECIMAL a Decimal, DATE days, TIME and
-TIMESTAMP milliseconds. Queries read and write Protobuf in the JVM.
+and fields with presence); BYTES base64, DECIMAL a Decimal, DATE days, TIME and TIMESTAMP
+milliseconds. Queries read and write Protobuf in the JVM.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _cached_class(
 def _in_order_of_imports(
     files: Mapping[str, FileDescriptorProto],
 ) -> Iterator[FileDescriptorProto]:
-    """Each behind those that it imports."""
+    """Each file after its imports."""
     left = dict(files)
 
     def with_imports(name: str) -> Iterator[FileDescriptorProto]:

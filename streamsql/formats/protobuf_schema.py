@@ -289,7 +289,7 @@ def _join(scope: str, name: str) -> str:
 
 
 def _decimal(found: FieldDescriptorProto) -> SQLType:
-    """Precision and scale stand in an option; without them as many digits as there can be."""
+    """Precision and scale are in an option; without it the maximum precision applies."""
     text = " ".join(o.string_value.decode() for o in found.options.uninterpreted_option)
     given = {
         name: int(digits)

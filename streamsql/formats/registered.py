@@ -1,6 +1,6 @@
-"""Schemas as a registry holds them, and what a format can make of them: plain data.
+"""Schemas of a registry, and the columns that a format derives from them: plain data.
 
-Whether a schema is in the registry, and under which id, is the executor's to find out.
+The executor finds out whether a schema is registered, and under which id.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SchemaText:
     text: str
     references: Mapping[str, str] = field(default_factory=dict)
     id: int | None = None
-    """Its id in the registry, where it is there."""
+    """Its id in the registry, if it is registered."""
 
 
 def upper_name(name: str, upper: bool) -> str:

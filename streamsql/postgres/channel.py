@@ -1,4 +1,4 @@
-"""A connection as messages: framing with bounds, TLS, writing that a slow client holds back."""
+"""A connection as messages: framing with limits, TLS, writing with backpressure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from streamsql.postgres.wire.messages import (
 BUFFER = 64 * 1024
 SLOW_SECONDS = 1.0
 _LONG = frozenset(b"Bdp")
-"""Types of messages that carry values; others carry statements or names."""
+"""Types of messages with values; others have statements or names."""
 
 
 class Gone(Exception):
-    """The client is not there any more."""
+    """The client has disconnected."""
 
 
 class Channel:
-    """Reads messages, and collects answers until they are flushed."""
+    """Reads messages, and buffers responses until they are flushed."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Channel:
         return self._reader.at_eof() or self._writer.is_closing()
 
     async def first(self) -> First:
-        """The first message, or one in its place."""
+        """The first message, or one that replaces it."""
         length = startup_length(await self._exactly(4))
         return first_message(await self._exactly(length))
 
@@ -69,7 +69,7 @@ class Channel:
             raise Gone from None
 
     async def encrypt(self, context: ssl.SSLContext | None) -> None:
-        """Answer whether TLS is spoken here, and begin it."""
+        """Accepts or refuses TLS, and starts it."""
         self._writer.write(b"N" if context is None else b"S")
         await self._drain()
         if context is None:
@@ -84,11 +84,11 @@ class Channel:
         self.tls = True
 
     def write(self, data: bytes) -> None:
-        """Something that is sent with the next flush."""
+        """Buffers output for the next flush."""
         self._out += data
 
     async def say(self, data: bytes) -> None:
-        """Send at once."""
+        """Sends output at once."""
         self.write(data)
         await self.flush()
 
@@ -98,15 +98,15 @@ class Channel:
         return len(self._out) >= BUFFER
 
     async def flush(self) -> None:
-        """Send what waits; returns once the client has taken most of it."""
+        """Sends the buffer; returns once the client has received most of it."""
         if self._out:
             self._writer.write(bytes(self._out))
             self._out.clear()
         await self._drain()
 
     async def is_slow(self) -> bool:
-        """Send what waits; whether the client takes long to take it. Then it is still being sent:
-        `flush` waits for it."""
+        """Sends the buffer; returns whether the client is slow. Then sending continues: `flush`
+        waits for it."""
         if self._out:
             self._writer.write(bytes(self._out))
             self._out.clear()
@@ -125,7 +125,7 @@ class Channel:
             raise Gone from None
 
     async def close(self) -> None:
-        """Send what waits, as far as it goes at once, and close."""
+        """Sends the buffer without waiting, and closes."""
         try:
             if self._out:
                 self._writer.write(bytes(self._out))

@@ -35,7 +35,7 @@ _SEEN = frozenset(
     {"Show", "ShowLineage", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors"}
     | {"DescribeSink", "Explain"}
 )
-"""Statements that only look: to know their columns they are run."""
+"""Read-only statements: they are run to determine their columns."""
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"
 
 
@@ -60,8 +60,7 @@ class System(Protocol):
     def answer(
         self, text: str, asker: Asker
     ) -> tuple[tuple[Column, ...], list[tuple[object, ...]]]:
-        """The columns and rows, as a session sees them; PgError where it cannot be answered.
-        Blocks."""
+        """The columns and rows, as of a session; PgError if it cannot be answered. Blocks."""
         ...
 
 
@@ -77,13 +76,13 @@ class Client:
     session: Session
     settings: Settings
     process: int = 0
-    """The number of its connection, by which it is cancelled."""
+    """The number of its connection, for cancellation."""
 
     def __post_init__(self) -> None:
         self.status = IDLE
         self.cursors = Cursors()
         self.changed = False
-        """Whether the transaction has changed anything, which cannot be taken back."""
+        """Whether the transaction has changed anything, which cannot be rolled back."""
         self.preparer = Preparer(self.engine, self.session, self.system.takes)
 
     # -- preparing ---------------------------------------------------------------------------------
@@ -119,7 +118,7 @@ class Client:
         return await self.limits.short(lambda: self.preparer.columns(prepared))
 
     def knows_columns(self, prepared: Prepared) -> bool:
-        """Whether `columns` has nothing to wait for."""
+        """Whether `columns` returns without waiting."""
         plain = prepared.command is None and not prepared.looks and not prepared.empty
         return plain and self.preparer.knows_columns(prepared)
 
@@ -144,7 +143,7 @@ class Client:
 
     @asynccontextmanager
     async def busy(self) -> AsyncIterator[None]:
-        """Statements within the block have as long as `statement_timeout` says."""
+        """Statements in the block have `statement_timeout`."""
         try:
             async with asyncio.timeout(self.settings.timeout):
                 yield
@@ -152,8 +151,8 @@ class Client:
             raise PgError(CANCELLED, "canceling statement due to statement timeout") from None
 
     async def start(self, prepared: Prepared, values: tuple[str, ...], form: Form) -> Results:
-        """Begin to run a statement of the engine's, or of the system's: its columns are known when
-        this returns."""
+        """Starts a statement of the engine, or of the system: its columns are known when this
+        returns."""
         if prepared.system:
             columns, rows = await self._asked(prepared.template.filled(values).text)
             return Ready("SELECT", named(columns, prepared.piece.text), rows, form)
@@ -189,7 +188,7 @@ class Client:
         try:
             return self.engine.lookup_soon(written.text, self.session)
         except StreamSQLError:
-            return None  # The usual way comes to the same, and says so.
+            return None  # The usual way has the same result, and reports it.
 
     def _lookup(self, script: Script) -> Answer | None:
         return self.engine.lookup(script, self.session)
@@ -236,7 +235,7 @@ class Client:
     # -- settings ----------------------------------------------------------------------------------
 
     def set(self, name: str, value: str | None) -> str | None:
-        """SET of a setting, or of a property of the engine; a notice where it changes nothing."""
+        """SET of a setting, or of a property of the engine; a notice if it has no effect."""
         name = IMPLICIT_FLUSH if name == "rw_implicit_flush" else name
         if name.startswith(("streamsql.", "ksql.")):
             if value is None:
@@ -305,7 +304,7 @@ class Client:
 
 
 def _park(slot: Slot, results: Results) -> None:
-    """Hold no thread of others while the client takes its time; a result without a slot ends."""
+    """Releases the thread while the client is slow; a result without a slot ends."""
     try:
         slot.park()
     except PgError:

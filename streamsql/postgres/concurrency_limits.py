@@ -17,7 +17,7 @@ class ConcurrencyLimits:
     are granted in order of request, so a dashboard with twenty panels does not block others."""
 
     def __init__(self, scans: int, pushes: int, work: WorkThreads) -> None:
-        """`work` counts the threads of statements, those of other ports among them."""
+        """`work` counts the threads of statements, including those of other ports."""
         self._scans = asyncio.Semaphore(scans)
         self._pushes = pushes
         self.work = work
@@ -55,7 +55,7 @@ class ConcurrencyLimits:
         self._pushes += 1
 
     async def short(self, work: Callable[[], T]) -> T:
-        """Do something that blocks, but not for long, off the event loop."""
+        """Runs something that blocks briefly, off the event loop."""
         return await self.work.run(work)
 
 

@@ -1,4 +1,4 @@
-"""One connection from its first byte to its last: startup, login, messages, being cancelled."""
+"""A connection: startup, login, messages, cancellation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from streamsql.session import Session
 _log = logging.getLogger("streamsql.postgres")
 LOOK_SECONDS = 0.5
 START_SECONDS = 10.0
-"""Less than a client has for its login."""
+"""Shorter than a client's login timeout."""
 _NOT_SETTINGS = frozenset({"user", "database", "replication", "options"})
 
 
@@ -51,11 +51,11 @@ class Others(Protocol):
 
     @property
     def full(self) -> bool:
-        """Whether there are as many as there may be."""
+        """Whether the maximum number of connections is reached."""
         ...
 
     def cancel(self, process: int, secret: int) -> None:
-        """End what another connection is doing."""
+        """Cancels the statement of another connection."""
         ...
 
 
@@ -68,13 +68,13 @@ class Shared:
     limits: ConcurrencyLimits
     system: System
     authenticator: Authenticator | None
-    """None: everybody may do everything."""
+    """None: all users have full access."""
     tls: ssl.SSLContext | None
     others: Others
 
 
 class Connection:
-    """`process` and `secret` are what a Cancel has to name."""
+    """`process` and `secret` identify the connection in a Cancel."""
 
     def __init__(self, shared: Shared, channel: Channel, process: int) -> None:
         self._shared = shared
@@ -86,7 +86,7 @@ class Connection:
         self._cancelled = False
 
     async def serve(self) -> None:
-        """Speak until one of both goes."""
+        """Handles messages until one side closes."""
         try:
             async with asyncio.timeout(self._shared.config.login_seconds):
                 begun = await self._begin()
@@ -116,7 +116,7 @@ class Connection:
     # -- beginning ---------------------------------------------------------------------------------
 
     async def _begin(self) -> SessionProtocol | None:
-        """Everything up to the first ReadyForQuery; None where there is nothing to speak of."""
+        """Everything up to the first ReadyForQuery; None if there is no session."""
         while True:
             first = await self._channel.first()
             match first:
@@ -184,13 +184,13 @@ class Connection:
             if isinstance(message, Terminate):
                 return
             if protocol.is_short(message):
-                # There is nothing to cancel: a task of its own would take longer than the work.
+                # Short work cannot be cancelled: a task of its own would take longer.
                 await protocol.handle(message)
             else:
                 await self._handle(protocol, message)
 
     async def _handle(self, protocol: SessionProtocol, message: Message) -> None:
-        """Do what a message says, unless it is cancelled or the client goes meanwhile."""
+        """Handles a message, unless it is cancelled or the client disconnects meanwhile."""
         self._cancelled = False
         task = self._task = asyncio.create_task(self._interruptible(protocol, message))
         try:

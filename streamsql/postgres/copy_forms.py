@@ -32,7 +32,7 @@ Cells = list[bytes | None]
 
 @dataclass(frozen=True)
 class CopyForm:
-    """How the rows of one COPY look."""
+    """The form of the rows of a COPY."""
 
     format: str = "text"
     delimiter: bytes = b"\t"
@@ -44,7 +44,7 @@ class CopyForm:
 
     @classmethod
     def of(cls, options: Mapping[str, str], zone: tzinfo | None = None) -> CopyForm:
-        """As COPY's options describe it; PgError where they make no sense."""
+        """From COPY's options; PgError for invalid ones."""
         format = options.get("format", "text")
         if format not in ("text", "csv", "binary"):
             raise PgError(WRONG_SETTING, f'COPY format "{format}" not recognized')
@@ -120,7 +120,7 @@ class CopyForm:
 
 
 class CopyReader:
-    """Takes bytes as they come and gives rows. Rows are as wide as the client writes them."""
+    """Parses rows from received bytes. Rows have the width that the client writes."""
 
     def __init__(self, form: CopyForm, bound: int) -> None:
         self._form = form
@@ -164,7 +164,7 @@ class CopyReader:
         return len(self._rest) if last and at < len(self._rest) else None
 
     def _csv_end(self, at: int, last: bool) -> int | None:
-        """A line's end outside of quotes."""
+        """The end of a line outside of quotes."""
         start = at
         while True:
             end = self._rest.find(b"\n", start)

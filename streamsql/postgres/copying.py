@@ -30,7 +30,7 @@ BATCH = 1000
 
 
 async def copy_to(command: Copy, piece: Piece, client: Client, channel: Channel) -> None:
-    """COPY .. TO STDOUT. What a push query gives is flushed as it comes."""
+    """COPY .. TO STDOUT. The rows of a push query are flushed as they arrive."""
     form = CopyForm.of(command.options, client.settings.zone)
     text = command.query
     if text is None:
@@ -61,8 +61,8 @@ async def copy_to(command: Copy, piece: Piece, client: Client, channel: Channel)
 
 
 async def copy_from(command: Copy, piece: Piece, client: Client, channel: Channel) -> None:
-    """COPY .. FROM STDIN. Rows are written as they come: one that is wrong ends it, and those
-    before it are there."""
+    """COPY .. FROM STDIN. Rows are written as they arrive: an invalid one ends it, and earlier ones
+    are kept."""
     form = CopyForm.of(command.options)
     if command.query is not None:
         raise PgError("42601", "COPY FROM takes the name of a stream or table")
@@ -106,7 +106,7 @@ def _target(command: Copy, engine: Engine) -> tuple[str, list[Column]]:
 
 
 class _Copied:
-    """Rows on their way into a topic. Blocks: used in threads, one after the other."""
+    """Rows on the way into a topic. Blocks: used in threads, one after the other."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class _Copied:
 
 
 def _reader(column: Column, format: int) -> Callable[[bytes], Any]:
-    """From a field to what JSON has for it, which is what inserts take."""
+    """From a field to its JSON value, which inserts take."""
     kind = type_of(column.type)
     read = decoder(kind, format)
     if kind.codec is scalars.JSONB:

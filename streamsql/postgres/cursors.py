@@ -1,4 +1,4 @@
-"""The cursors of a session: results that are taken piece by piece, by name."""
+"""The cursors of a session: named results that are fetched in parts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from streamsql.postgres.results import Results
 
 
 class Cursors:
-    """By their names; DECLARE makes one, CLOSE or the end of its transaction ends it."""
+    """By name; DECLARE opens one, CLOSE or the end of its transaction closes it."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Results, bool]] = {}
 
     def add(self, name: str, results: Results, *, held: bool) -> None:
-        """A new one; `held`: it outlives the transaction."""
+        """Adds a cursor; `held`: it survives the transaction."""
         self._open[name] = (results, held)
 
     def check_free(self, name: str) -> None:
-        """PgError where there is one of that name."""
+        """PgError if the name is taken."""
         if name in self._open:
             raise PgError("42P03", f'cursor "{name}" already exists')
 
@@ -35,7 +35,7 @@ class Cursors:
         del self._open[name]
 
     def end_transaction(self) -> None:
-        """End those that do not outlive it."""
+        """Closes those that do not survive it."""
         for name in [name for name, (_, held) in self._open.items() if not held]:
             self.close(name)
 

@@ -76,7 +76,7 @@ _CLASSES: tuple[tuple[type[StreamSQLError], str], ...] = (
 
 @dataclass(frozen=True)
 class _Finer:
-    """Messages that have a code of their own."""
+    """Messages with a more specific code."""
 
     pattern: re.Pattern[str]
     code: str
@@ -100,7 +100,7 @@ _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
 
 
 def code_of(error: StreamSQLError) -> str:
-    """The SQLSTATE of an error of the engine's."""
+    """The SQLSTATE of an engine error."""
     for kind, code in _CLASSES:
         if isinstance(error, kind):
             finer = _FINER.get(kind, ())
@@ -113,8 +113,8 @@ def fields_of(
     origin: Callable[[int], int] | None = None,
     severity: str = "ERROR",
 ) -> dict[str, str]:
-    """The fields of an ErrorResponse. `origin` leads from the text that the engine was given to
-    what the client has sent."""
+    """The fields of an ErrorResponse. `origin` maps positions in the engine's text to the
+    client's."""
     fields = {"S": severity, "V": severity}
     if isinstance(error, PgError):
         fields |= {"C": error.code, "M": error.message}

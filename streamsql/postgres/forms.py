@@ -1,4 +1,4 @@
-"""The columns of a result, and its rows as the messages that carry them."""
+"""The columns of a result, and its rows as messages."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Column:
     of: SQLType | None = None
 
     def writer(self, format: int, zone: tzinfo | None) -> Callable[[object], bytes]:
-        """From a value that is not null to a cell."""
+        """Encodes a value that is not null as a cell."""
         if self.of is not None:
             return encoder(self.of, format, zone)
         return codec_encoder(self.type, format)
 
 
 def columns_of(fields: Sequence[Field]) -> tuple[Column, ...]:
-    """The columns of one of the engine's results."""
+    """The columns of an engine result."""
     return tuple(Column(shown(f.name), type_of(f.type), f.type) for f in fields)
 
 
 def named(columns: Sequence[Column], text: str) -> tuple[Column, ...]:
-    """The columns of a query with the names that PostgreSQL gives them."""
+    """The columns of a query with PostgreSQL's names."""
     names = column_names(text, tuple(column.name for column in columns))
     return tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True))
 
@@ -49,12 +49,12 @@ class Form(Protocol):
     """Output of rows: as messages, except for cursors."""
 
     def writer(self, columns: Sequence[Column]) -> Callable[[Sequence[object]], Any]:
-        """From a row's values to a message."""
+        """Encodes a row's values as a message."""
         ...
 
 
 class AsTheyAre:
-    """The rows of a cursor: how they are sent is known when they are fetched."""
+    """The rows of a cursor, whose form is known when they are fetched."""
 
     def writer(self, columns: Sequence[Column]) -> Callable[[Sequence[object]], Any]:
         """Changes nothing."""
@@ -63,7 +63,7 @@ class AsTheyAre:
 
 @dataclass(frozen=True)
 class RowForm:
-    """Rows as DataRow messages, the columns in text or binary as the client has asked for them."""
+    """Rows as DataRow messages, the columns in text or binary as requested."""
 
     formats: tuple[int, ...] = ()
     zone: tzinfo | None = None
@@ -75,7 +75,7 @@ class RowForm:
         ]
 
     def writer(self, columns: Sequence[Column]) -> RowWriter:
-        """From a row's values to a DataRow."""
+        """Encodes a row's values as a DataRow."""
         writers = [c.writer(self._format(index), self.zone) for index, c in enumerate(columns)]
 
         def write(values: Sequence[object]) -> bytes:

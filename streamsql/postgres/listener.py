@@ -1,4 +1,4 @@
-"""The port: takes connections, knows them all, and ends them with the server."""
+"""The port: accepts connections, tracks them, and closes them with the server."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Listener:
         users: Users | None = None,
         work: WorkThreads | None = None,
     ) -> None:
-        """ConfigError where the certificate cannot be used. `work`: threads that other ports of
-        the server share."""
+        """ConfigError for an invalid certificate. `work`: threads that other ports of the server
+        share."""
         self._config = config
         self._engine = engine
         self._system = system
@@ -51,7 +51,7 @@ class Listener:
         self._work = work or WorkThreads(config.threads)
 
     async def start(self) -> None:
-        """Listen; ExternalError where the address cannot be had."""
+        """Listen; ExternalError if the address is not available."""
         config = self._config
         limits = ConcurrencyLimits(config.max_scans, config.max_push_queries, self._work)
         self._shared = Shared(
@@ -77,11 +77,11 @@ class Listener:
 
     @property
     def full(self) -> bool:
-        """Whether there are as many connections as there may be."""
+        """Whether the maximum number of connections is reached."""
         return len(self._connections) > self._config.max_connections
 
     def cancel(self, process: int, secret: int) -> None:
-        """End what a connection is doing, where the secret is its own."""
+        """Cancels the statement of a connection with the right secret."""
         found = self._connections.get(process)
         if found is not None and hmac.compare_digest(
             secret.to_bytes(4, "big"), found.secret.to_bytes(4, "big")

@@ -40,7 +40,7 @@ def is_private(address: str, tls: bool) -> bool:
 
 
 class Authenticator:
-    """Lets in those of a users file; bounds how often an address may fail."""
+    """Authenticates the users of a file; limits failures per address."""
 
     def __init__(self, users: Users, failures: Rate | None = None) -> None:
         self._users = users

@@ -63,7 +63,7 @@ _WITH_OBJECT = ("CREATE", "DROP", "ALTER", "COMMENT")
 
 @dataclass(frozen=True)
 class Prepared:
-    """One statement; `command` where it is the session's. `system`: one over pg_catalog."""
+    """One statement; `command` if it is the session's. `system`: a query of pg_catalog."""
 
     piece: Piece
     template: Template
@@ -131,12 +131,12 @@ def _literal(index: int, given: bytes | None, kind: PgType, format: int) -> str:
 
 @dataclass
 class Preparer:
-    """Prepares the statements of one session, and says what columns they will have."""
+    """Prepares the statements of one session, and determines their columns."""
 
     engine: Engine
     session: Session
     is_system: Callable[[str], bool]
-    """Whether a statement is one over pg_catalog and its like."""
+    """Whether a statement is a query of pg_catalog and similar schemas."""
     _catalog: object = None
     _prepared: dict[tuple[object, ...], Prepared] = field(default_factory=dict)
     _types: dict[tuple[object, ...], tuple[PgType, ...]] = field(default_factory=dict)
@@ -148,8 +148,8 @@ class Preparer:
         return self._prepared.get(self._prepared_key(piece, given))
 
     def prepare(self, piece: Piece, given: Sequence[int] = ()) -> Prepared:
-        """A statement with the types that the client gives its parameters, 0 for those that it
-        leaves to us. Blocks as long as planning takes."""
+        """A statement with the client's parameter types, 0 for unspecified ones. Blocks while it
+        plans."""
         self._forget()
         key = self._prepared_key(piece, given)
         prepared = self._made(piece, given)
@@ -260,8 +260,7 @@ _COUNT = PgType(scalars.INT8)
 
 
 def _given(oid: int) -> PgType | None:
-    """The type of a number that a client gives; None where it gives none, or one that says
-    nothing (`unknown`)."""
+    """The type that a client specifies; None for unspecified ones (`unknown` included)."""
     if oid in (0, 705):
         return None
     found = parameter_type(oid)
@@ -282,7 +281,7 @@ _BY_NAME = {codec.name: codec for codec in scalars.CODECS} | {
 
 
 def _casts(text: str) -> dict[int, PgType]:
-    """The types that parameters are cast to."""
+    """The types to which parameters are cast."""
     found: dict[int, PgType] = {}
     for number, name, array in _CAST.findall(text):
         codec = _BY_NAME.get(name.lower())

@@ -1,4 +1,4 @@
-"""Results of a statement as they arrive: the engine works in a thread, the client takes rows."""
+"""Results of a statement as they arrive: the engine works in a thread, the client reads rows."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Results:
         self.columns: tuple[Column, ...] | None = None
         self.remarks: deque[Remark] = deque()
         self.continuous = False
-        """Whether rows come for as long as one looks."""
+        """Whether the result is continuous."""
         self.done = False
         self.sent = 0
         self.park: Callable[[], None] = _nothing
-        """To be called where the client is slow, or takes a pause: others need not wait for it."""
+        """Called when the client is slow or pauses, so that others do not wait for it."""
         self._tag = tag
         self._counted: int | None = None
-        """How many rows of a table were changed."""
+        """The number of changed rows of a table."""
         self._rows: deque[Any] = deque()
 
     @property
@@ -104,7 +104,7 @@ class Results:
 
 
 class Ready(Results):
-    """Rows that are all there."""
+    """Rows that are complete."""
 
     def __init__(
         self,
@@ -120,8 +120,8 @@ class Ready(Results):
 
 
 class Working(Results):
-    """The results of a statement that is run in a thread of its own. A full buffer holds the thread
-    back, and so the query."""
+    """The results of a statement that runs in its own thread. A full buffer blocks the thread, and
+    so the query."""
 
     def __init__(
         self, tag: str, run: Callable[[], Iterator[Result]], form: Form, buffer: int
@@ -135,9 +135,9 @@ class Working(Results):
         self._closed = False
         self._begun = False
         self._told = False
-        """Whether the columns of a result were sent."""
+        """Whether the columns of a result have been sent."""
         self.ended = asyncio.Event()
-        """Set once the thread is through."""
+        """Set when the thread has ended."""
         self._loop = asyncio.get_running_loop()
 
     async def begin(self) -> None:
@@ -202,7 +202,7 @@ class Working(Results):
                 pass  # The loop is closed.
 
     def _send(self, result: Result) -> bool:
-        """Whether anybody wants more."""
+        """Whether more rows are requested."""
         match result:
             case Message(count=int(count)):
                 return self._outbox.put(_Count(count))
@@ -210,7 +210,7 @@ class Working(Results):
                 severity = "WARNING" if isinstance(result, Warning) else "NOTICE"
                 return not result.text or self._outbox.put(Remark(result.text, severity))
             case Text() | Rows() if self._told:
-                # A statement of PostgreSQL's has one result: what else is said is a remark.
+                # A statement of PostgreSQL has one result: further ones are notices.
                 return self._outbox.put(Remark(_as_text(result), "INFO"))
             case Text():
                 lines = [(line,) for line in result.text.splitlines()]

@@ -30,7 +30,7 @@ class Talk(Protocol):
 async def run_command(
     command: commands.Command, prepared: Prepared, client: Client, talk: Talk
 ) -> tuple[str, Rows]:
-    """Do it; what CommandComplete says, and rows where there are any."""
+    """Runs it; returns CommandComplete's tag, and rows if there are any."""
     match command:
         case commands.Transaction(action):
             tag, remarks = await client.transaction(action)

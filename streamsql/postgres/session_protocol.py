@@ -1,4 +1,4 @@
-"""The protocol behind the login: what each message does, simple and extended."""
+"""The protocol after the login: the effect of each message, simple and extended."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from streamsql.postgres.wire.messages import (
 
 _log = logging.getLogger("streamsql.postgres")
 SHORT = 2_000
-"""Characters of a text that takes some milliseconds to read."""
+"""Characters of a text that takes some milliseconds to parse."""
 MAX_NAMED = 1000
 """Prepared statements, and portals, of one session."""
 
 
 @dataclass
 class Portal:
-    """A statement with its values, on its way."""
+    """A statement with its values, being executed."""
 
     prepared: Prepared
     values: tuple[str, ...]
@@ -61,7 +61,7 @@ class Portal:
 
 
 class SessionProtocol:
-    """One client's exchange of messages. `handle` takes one after the other."""
+    """One client's exchange of messages, which `handle` takes in order."""
 
     def __init__(self, client: Client, channel: Channel) -> None:
         self.client = client
@@ -72,10 +72,10 @@ class SessionProtocol:
         self.answered = False
         """Whether ReadyForQuery was sent for the current message."""
         self._skipping = False
-        """Whether an error is passed over, up to the next Sync."""
+        """Whether messages are skipped after an error, up to the next Sync."""
 
     def is_short(self, message: Message) -> bool:
-        """Whether a message sets nothing to work."""
+        """Whether a message starts no statement."""
         match message:
             case Bind() | Close() | Flush() | Sync():
                 return True
@@ -123,9 +123,9 @@ class SessionProtocol:
         self.channel.write(answers.error(fields))
 
     async def interrupted(self, message: Message, error: PgError) -> None:
-        """The statement that a message has set to work was cancelled."""
+        """The statement of a message was cancelled."""
         if self.answered or self._skipping:
-            await self.channel.flush()  # It was too late: all has been said.
+            await self.channel.flush()  # Too late: the response is complete.
             return
         self.tell(error)
         if isinstance(message, Query):
@@ -188,7 +188,7 @@ class SessionProtocol:
     async def start(
         self, prepared: Prepared, values: tuple[str, ...], form: RowForm
     ) -> Results | None:
-        """Run a statement up to its first row. None: it has been answered already."""
+        """Runs a statement up to its first row. None: it is complete."""
         command = prepared.command
         if isinstance(command, commands.Copy):
             copy = copy_to if command.out else copy_from
@@ -311,12 +311,12 @@ class SessionProtocol:
             self._columns(await self.client.columns(prepared), RowForm())
             return
         if name not in self._portals and name in self.client.cursors.names:
-            # A cursor is a portal, too: clients ask for its columns so.
+            # A cursor is a portal, too: clients request its columns by this message.
             self._columns(self.client.cursors.get(name).columns, RowForm())
             return
         portal = self._portal(name)
         if portal.results is None and portal.prepared.looks:
-            # It is run for its columns, and need not be run again.
+            # It ran for its columns, and need not run again.
             portal.results = await self.start(portal.prepared, portal.values, portal.form)
         if portal.results is not None:
             self._columns(portal.results.columns, portal.form)
@@ -378,7 +378,7 @@ class SessionProtocol:
             del self._prepared[name]
 
     def close(self) -> None:
-        """The client has gone: nothing is to run on for it."""
+        """The client has disconnected: nothing may continue for it."""
         for name in list(self._portals):
             self._close_portal(name)
         self.client.close()

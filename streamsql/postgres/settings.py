@@ -32,7 +32,7 @@ class PostgresConfig:
     max_statement_bytes: int = 1024 * 1024
     max_push_queries: int = 100
     """Push queries, cursors over them and COPYs of them, and results that wait for their clients,
-    all clients together."""
+    of all clients."""
     threads: int = 64
     """Concurrent statements, unless shared with other ports."""
     max_scans: int = 4
@@ -123,15 +123,14 @@ _CHECKS: dict[str, tuple[str, Callable[[str], str]]] = {
     "transaction_isolation": ("read committed", _any),
     "transaction_read_only": ("off", _any),
 }
-"""Default and check of each, by names in lower case. Many are taken and change nothing: what they
-are about is not here."""
+"""Default and check of each, by names in lower case. Many are accepted without effect."""
 NAMES = frozenset(_CHECKS)
 _ELSEWHERE = ("rw_", "streaming_", "batch_", "query_", "background_", "visibility_", "sink_")
-"""How settings of other engines over streams begin."""
+"""The prefixes of settings of other stream engines."""
 
 
 def is_of_another_engine(name: str) -> bool:
-    """Whether a setting is taken, with a notice, and changes nothing."""
+    """Whether a setting is accepted, with a notice, without effect."""
     return name not in _CHECKS and name.startswith(_ELSEWHERE)
 
 
@@ -151,15 +150,15 @@ _REPORTED = {
 
 @dataclass
 class Settings:
-    """Of one session; `at_start` are those that the client gave when it came."""
+    """The settings of a session; `at_start` are those of the client's first message."""
 
     at_start: dict[str, str] = field(default_factory=dict)
     database: str = ""
-    """As the client calls it: there is one, whatever its name."""
+    """The client's name for the only database."""
     _values: dict[str, str] = field(default_factory=dict)
 
     def get(self, name: str) -> str:
-        """The value of a setting; PgError for one that is not there."""
+        """The value of a setting; PgError for an unknown one."""
         if name not in _CHECKS and "." not in name:
             raise PgError(NO_SUCH_SETTING, f'unrecognized configuration parameter "{name}"')
         default = _CHECKS.get(name, ("", _any))[0]
@@ -191,7 +190,7 @@ class Settings:
         return _REPORTED.get(name, name)
 
     def reset(self) -> None:
-        """All as they were when the client came."""
+        """Resets all to the values of the client's first message."""
         self._values.clear()
 
     def reported(self) -> dict[str, str]:
@@ -199,11 +198,11 @@ class Settings:
 
     @property
     def timeout(self) -> float | None:
-        """Seconds that a statement may take; None: any number."""
+        """Seconds that a statement may take; None: unlimited."""
         return seconds_of(self.get("statement_timeout")) or None
 
     @property
     def zone(self) -> tzinfo | None:
-        """Of the text of moments; None for UTC."""
+        """The zone of timestamps as text; None for UTC."""
         name = self.get("timezone")
         return None if name.upper() in ("UTC", "GMT", "ETC/UTC") else ZoneInfo(name)

@@ -111,7 +111,7 @@ def test_one_leads_the_others_follow_and_take_over(start: Start, topic_name: str
     assert [info.state for info in second.state.queries.infos()] == [QueryState.STANDBY]
     # Without Spark it is not one of those of whom Kafka chooses.
     assert second.failover._leadership.members() == 1
-    with pytest.raises(ExternalError, match="another server of the service leads") as caught:
+    with pytest.raises(ExternalError, match="only the leader accepts changes") as caught:
         second.run("DROP STREAM t;")
     assert caught.value.hint == "Send the statement to http://first:8088."
 

@@ -460,10 +460,10 @@ def test_runs_in_generated_and_interpreted_plans(spark: SparkSession, whole_stag
 @pytest.mark.parametrize(
     ("name", "schema", "message"),
     [
-        ("KAFKA", "A INT, B INT", "the KAFKA format holds one column"),
+        ("KAFKA", "A INT, B INT", "the KAFKA format supports one column only"),
         ("KAFKA", "A BOOLEAN", "the KAFKA format does not support BOOLEAN"),
         ("DELIMITED", "A ARRAY<INT>", "the DELIMITED format does not support ARRAY<INT>"),
-        ("NONE", "A INT", "the NONE format holds no columns"),
+        ("NONE", "A INT", "the NONE format supports no columns"),
         ("JSON", "A MAP<INT, INT>", "JSON maps have STRING keys, not INT"),
         ("FOO", "A INT", "unknown format: FOO"),
     ],

@@ -176,7 +176,7 @@ CLOCK = (
         (
             TABLE,
             TABLE.replace("T AS", "T WITH (KAFKA_TOPIC='other') AS"),
-            "its topic stays as it is, and topic with it",
+            "a rebuild keeps the topic: topic cannot change",
         ),
         (
             TABLE + "CREATE TABLE U AS SELECT K, N FROM T;",

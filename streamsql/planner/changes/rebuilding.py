@@ -45,7 +45,7 @@ def rebuild_obstacle(
         return f"{', '.join(sorted(writers))} write into it"
     clauses = {d.clause for d in change.differences if d.change >= ChangeClass.STATE}
     if found := sorted(clauses & _OF_THE_TOPIC):
-        return f"its topic stays as it is, and {' and '.join(found)} with it"
+        return f"a rebuild keeps the topic: {' and '.join(found)} cannot change"
     if not clauses & _OF_THE_RECORDS:
         return None
     if old.kind is Kind.STREAM:

@@ -90,7 +90,7 @@ def _source(facts: SourceFacts) -> Relation:
 
 
 def oids_of(relations: Sequence[Relation]) -> dict[str, int]:
-    """The number of each relation, and of each primary key by its name."""
+    """The OID of each relation, and of each primary key by its name."""
     found: dict[str, int] = {}
     taken: set[int] = set()
     names = [relation.name for relation in relations]
@@ -233,7 +233,7 @@ def _constraints(
 
 
 def _dependency(key: Mapping[str, object]) -> Mapping[str, object]:
-    """That the index of a primary key belongs to its constraint."""
+    """The dependency of a primary key's index on its constraint."""
     return {
         "classid": _CLASS,
         "objid": key["conindid"],

@@ -1,5 +1,5 @@
-"""Expressions of PostgreSQL's over pg_catalog as DuckDB computes them: casts to types that name
-things, functions of the session, and those that both have and mean differently."""
+"""Translates PostgreSQL expressions over pg_catalog for DuckDB: casts to object types, session
+functions, and functions with another meaning."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Context:
     user: str
     database: str
     process: int
-    """The number of its connection."""
+    """The number of the session's connection."""
     setting: Callable[[str], str]
     oid: Callable[[str, str], int | None]
-    """The number of a relation, type or namespace (`REGCLASS` ..) by its name."""
+    """The OID of a relation, type or namespace (`REGCLASS` ..) by name."""
 
 
 def refused(reason: str) -> PgError:
@@ -110,7 +110,7 @@ def _cast(node: exp.Cast, context: Context) -> exp.Expr:
 
 
 def _last_name(text: str) -> str:
-    """Of a name that may be qualified and quoted: `"public" . "Mixed"`."""
+    """The last part of a name that may be qualified and quoted: `"public" . "Mixed"`."""
     parts: list[tuple[str, str]] = _NAME.findall(text)
     quoted, plain = parts[-1] if parts else ("", text)
     return quoted.replace('""', '"') if quoted else plain.strip().lower()
@@ -205,7 +205,7 @@ def _substring(node: exp.Substring) -> exp.Expr:
 
 
 def _division(node: exp.Div) -> exp.Expr:
-    """Of whole numbers: the rest is dropped."""
+    """Integer division truncates."""
     if _is_whole(node.this) and _is_whole(node.expression):
         return exp.IntDiv(this=node.this.copy(), expression=node.expression.copy())
     return node
@@ -220,14 +220,14 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 def _is_no_function(node: exp.EQ | exp.NEQ) -> bool:
-    """Whether a type's function is compared with 0, which means none."""
+    """Whether a type's function is compared with 0, which means no function."""
     name, number = node.this, node.expression
     is_function = isinstance(name, exp.Column) and name.name in _FUNCTIONS
     return is_function and isinstance(number, exp.Literal) and number.name == "0"
 
 
 def _any_of(node: exp.EQ) -> exp.Expr:
-    """`x = ANY (ARRAY(query))`, which DuckDB takes for a query that gives arrays."""
+    """`x = ANY (ARRAY(query))`, which DuckDB takes for a query of arrays."""
     given = node.expression
     array = given.this.unnest() if isinstance(given, exp.Any) else None
     if not isinstance(array, exp.Array) or len(array.expressions) != 1:
@@ -239,7 +239,7 @@ def _any_of(node: exp.EQ) -> exp.Expr:
 
 
 def _formatted(node: exp.Format) -> exp.Expr:
-    """FORMAT('%s %I', ..) as its pieces put together."""
+    """FORMAT('%s %I', ..) as a concatenation."""
     template, *values = [node.this, *node.expressions]
     if not (isinstance(template, exp.Literal) and template.is_string):
         raise refused("format takes a template that is a literal")

@@ -31,7 +31,7 @@ _KNOWN_OIDS = {
     "pg_type": 1247,
 }
 SYSTEM_OIDS = {name: 12_000 + number for number, name in enumerate(RELATIONS)} | _KNOWN_OIDS
-"""The numbers of the system's own relations, by their names in DuckDB."""
+"""The OIDs of the system's relations, by their names in DuckDB."""
 _VIEWS = frozenset(
     "pg_available_extensions pg_cursors pg_group pg_indexes pg_locks pg_matviews pg_policies "
     "pg_roles pg_rules pg_seclabels pg_sequences pg_settings pg_stat_activity pg_stat_gssapi "

@@ -118,12 +118,12 @@ _PRIVILEGES = ("table", "schema", "database", "column", "any_column", "sequence"
 
 
 def macros() -> list[str]:
-    """The statements that make the functions; the tables are there already."""
+    """The statements that create the functions; the tables exist already."""
     made = [_TYPE_NAMES, _FORMAT_TYPE, _INDEX, _INDEX_PARTS, _CONSTRAINT, _CONSTRAINT_FORMS]
     made += [_VIEW, _VIEW_FORMS]
     made += [f"CREATE MACRO {head} AS {body}" for head, body in _CONSTANTS.items()]
     made += [f"CREATE MACRO pg_{what}_is_visible(o) AS TRUE" for what in _VISIBLE]
-    # How much a topic takes is not known here.
+    # The size of a topic is unknown here.
     made += [f"CREATE MACRO {name}(o) AS NULL::BIGINT, (o, f) AS NULL::BIGINT" for name in _SIZES]
     made += [
         f"CREATE MACRO has_{what}_privilege(o, p) AS TRUE, (u, o, p) AS TRUE, (u, o, c, p) AS TRUE"
@@ -148,4 +148,4 @@ FUNCTIONS = frozenset(
         *("pg_advisory_unlock_all", "to_regclass", "to_regtype"),
     }
 )
-"""The functions that are answered here, in lower case: a SELECT of these alone is the system's."""
+"""The functions that are handled here, in lower case: a SELECT of these alone is a system query."""

@@ -39,7 +39,7 @@ _NAMES_TO_QUOTE = frozenset("select insert update delete table references order 
 
 
 def rewritten(text: str, context: Context) -> str:
-    """The query for DuckDB; PgError for what cannot be answered."""
+    """The query for DuckDB; PgError if it cannot be answered."""
     text = _readable(_unqualified(text))
     try:
         (tree,) = sqlglot.parse(text, read="postgres")
@@ -79,7 +79,7 @@ def _replaced(text: str) -> str:
 
 
 def _unqualified(text: str) -> str:
-    """Without `pg_catalog.`, which is where everything is looked for anyway."""
+    """Without `pg_catalog.`, the default schema."""
     tokens = [(kind, piece) for kind, piece, _ in lexemes(text)]
     kept: list[str] = []
     before = ""
@@ -127,7 +127,7 @@ def _name_of(item: exp.Expr) -> str:
 
 
 def _relations(tree: exp.Query) -> None:
-    """Names of relations lead to our tables."""
+    """Replaces the names of relations by DuckDB's."""
     defined = {table.alias for table in tree.find_all(exp.CTE)}
     oids: dict[str, int] = {}
     for table in list(tree.find_all(exp.Table)):
@@ -148,7 +148,7 @@ def _relations(tree: exp.Query) -> None:
         table.set("db", exp.to_identifier("main"))
         table.set("catalog", None)
     for column in list(tree.find_all(exp.Column)):
-        # schema.table.column: the table goes by its name alone now.
+        # schema.table.column: only the table's name is left.
         column.set("db", None)
         column.set("catalog", None)
         if column.name == "tableoid" and column.table in oids:
@@ -156,7 +156,7 @@ def _relations(tree: exp.Query) -> None:
 
 
 def _function(table: exp.Table) -> None:
-    """A function in FROM: its name is that of its only column, too."""
+    """A function in FROM: its name is also that of its only column."""
     called = table.this.sql("postgres").partition("(")[0].lower()
     alias = table.args.get("alias")
     if called == "pg_get_keywords":

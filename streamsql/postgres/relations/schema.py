@@ -228,7 +228,7 @@ def row(relation: str, given: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def definitions() -> list[str]:
-    """The statements that make the tables."""
+    """The statements that create the tables."""
     return [
         f'CREATE TABLE main."{name}" ('
         + ", ".join(f'"{column}" {kind}' for column, kind in columns)

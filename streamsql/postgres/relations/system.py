@@ -39,7 +39,7 @@ MAX_ROWS = 100_000
 MAX_BYTES = 32 * 1024 * 1024
 """Limits of one result, which is held in memory. DuckDB limits its own memory."""
 PIECE_ROWS = 256
-"""Rows that are taken from DuckDB between two looks at the bounds."""
+"""Rows that are read from DuckDB between two checks of the limits."""
 AT_A_TIME = 4
 """Queries that run at a time; others wait."""
 _CODECS = {
@@ -64,7 +64,7 @@ _CURSOR = {"statement": "", "is_holdable": True, "is_binary": False, "is_scrolla
 _VECTORS = {TYPES["v"]: scalars.INT2VECTOR, TYPES["w"]: scalars.OIDVECTOR}
 """Types unique to vectors, which distinguish them from arrays."""
 _OWN_CLASSES = f"relnamespace = {fixed.PUBLIC}"
-"""Which of pg_class are not the system's."""
+"""The system's own relations are not in pg_class here."""
 _PLAIN = frozenset("( ) , . :: - +".split())
 _OF_CALLS = frozenset("/ * % || = <> < > <= >=".split())
 """Tokens allowed between calls of system functions: other texts are the engine's."""
@@ -77,7 +77,7 @@ def system(engine: Engine) -> System:
 
 
 class Missing:
-    """Without DuckDB."""
+    """The state without DuckDB."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -95,7 +95,7 @@ class Missing:
 
 
 class Catalog:
-    """With DuckDB. May be used from several threads."""
+    """The state with DuckDB. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -112,7 +112,7 @@ class Catalog:
         return asks_system(text, _own(self._engine))
 
     def answer(self, text: str, asker: Asker) -> _Answer:
-        """The columns and rows of a query; PgError where it cannot be answered."""
+        """The columns and rows of a query; PgError if it cannot be answered."""
 
         context = Context(asker.user, DATABASE, asker.process, _setting_of(asker), self._oid)
         with self._turns:
@@ -128,8 +128,8 @@ class Catalog:
     def _run(
         self, connection: Any, sql: str, session: dict[str, Rows], text: str
     ) -> tuple[Any, list[tuple[object, ...]]]:
-        """The description and rows, over a copy of the catalog with a session's own relations in
-        it. The transaction is never committed, so that other sessions do not see these."""
+        """The description and rows, over a copy of the catalog that includes a session's own
+        relations. The transaction is never committed, so that other sessions do not see these."""
         import duckdb
 
         timer = threading.Timer(LONGEST_SECONDS, connection.interrupt)
@@ -217,7 +217,7 @@ def _of_session(sql: str, asker: Asker) -> dict[str, Rows]:
 
 
 def _bounded(found: Any) -> list[tuple[object, ...]]:
-    """All rows of a result; PgError where they are more, or larger, than one answer may be."""
+    """All rows of a result; PgError if it exceeds the limits."""
     rows: list[tuple[object, ...]] = []
     size = 0
     while piece := found.fetchmany(PIECE_ROWS):
@@ -255,7 +255,7 @@ def _setting_of(asker: Asker) -> Callable[[str], str]:
 
 
 def _own(engine: Engine) -> Callable[[str], bool]:
-    """Whether a name is one of a stream, table or view, and of no relation of the system's."""
+    """Whether a name belongs to a stream, table or view, and not to a system relation."""
     catalog = engine.catalog()
 
     def is_own(name: str) -> bool:
@@ -268,8 +268,8 @@ def _own(engine: Engine) -> Callable[[str], bool]:
 
 
 def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: bool = False) -> bool:
-    """Whether a statement reads relations of the system, or none at all and calls nothing but the
-    system's functions: what pools send to see whether anybody is there."""
+    """Whether a statement reads relations of the system, or none at all and calls only system
+    functions: pools send such statements to check a connection."""
     tokens = [
         (kind, piece)
         for kind, piece, _ in lexemes(text)
@@ -296,7 +296,7 @@ def _calls(tokens: Sequence[tuple[str, str]]) -> bool:
 
 
 def _is_plain(tokens: Sequence[tuple[str, str]], at: int, symbols: frozenset[str]) -> bool:
-    """Whether a token may stand in a SELECT that needs nothing of the engine."""
+    """Whether a token may be part of a SELECT that does not need the engine."""
     kind, piece = tokens[at]
     if kind == "SYMBOL":
         return piece in symbols
@@ -309,7 +309,7 @@ def _is_plain(tokens: Sequence[tuple[str, str]], at: int, symbols: frozenset[str
 
 
 def type_of(kind: str) -> PgType:
-    """The type of a column of DuckDB's."""
+    """The type of a DuckDB column."""
     if kind in _VECTORS:
         return PgType(_VECTORS[kind])
     array = kind.endswith("[]")

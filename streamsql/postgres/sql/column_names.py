@@ -24,8 +24,7 @@ _REMEMBERED = 1_000
 
 @lru_cache(_REMEMBERED)
 def column_names(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a query's columns, of which the engine's are given, in lower case as clients
-    see them."""
+    """The names of a query's columns, given the engine's, in lower case as clients see them."""
     tokens = [(kind, piece) for kind, piece, _ in lexemes(text) if kind not in ("SPACE", "COMMENT")]
     items = list(_items(tokens))
     if len(items) != len(given) or any(item[-1:] == [("SYMBOL", "*")] for item in items):
@@ -54,7 +53,7 @@ def _items(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
 
 
 def _depths(tokens: Sequence[_Token]) -> Iterator[tuple[int, int]]:
-    """The places of the tokens, and how many parentheses are open there."""
+    """The positions of the tokens, each with the number of open parentheses."""
     depth = 0
     for n, (_, piece) in enumerate(tokens):
         if piece in (")", "]"):

@@ -1,4 +1,4 @@
-"""Statements that are the session's and not the engine's: transactions, settings, cursors, COPY."""
+"""Statements of the session: transactions, settings, cursors, COPY."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def command_of(text: str, settings: frozenset[str] | set[str]) -> Command | None
 
 
 def _without_comments(text: str) -> str:
-    """Blanks in their place: offsets stay."""
+    """Blanks instead of comments: offsets stay."""
     parts = (" " * len(piece) if kind == "COMMENT" else piece for kind, piece, _ in lexemes(text))
     return "".join(parts).rstrip().rstrip(";").rstrip()
 
@@ -307,7 +307,7 @@ def _copy(text: str) -> Command | None:
 
 
 def _options(text: str) -> dict[str, str] | None:
-    """Of COPY, in the old form and the new; None where one is not known."""
+    """COPY's options in the old and the new form; None for unknown ones."""
     text = text.strip()
     text = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     options: dict[str, str] = {}

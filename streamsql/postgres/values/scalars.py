@@ -227,8 +227,8 @@ def _fractions(name: str, oid: int, array: int, size: int, form: str) -> ScalarC
 
 
 def _vector(name: str, oid: int, array: int, of: int, form: str) -> ScalarCodec:
-    """Numbers as the system's relations have them: their text is theirs between blanks, and their
-    places count from 0."""
+    """Vectors of numbers in system relations: text is separated by blanks, and indices count from
+    0."""
     pack, unpack = _packed(form)
     size = struct.calcsize(form)
 
@@ -303,7 +303,7 @@ CODECS = (
 
 
 def zoned(zone: Any) -> Encode:
-    """The text of a moment in a time zone, as sessions with another TimeZone than UTC read it."""
+    """The text of a moment in a time zone, for sessions with another TimeZone than UTC."""
 
     def write(value: datetime) -> bytes:
         there = without_zone(value).replace(tzinfo=UTC).astimezone(zone)

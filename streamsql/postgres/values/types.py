@@ -1,5 +1,5 @@
-"""SQL types as PostgreSQL names them, and the codecs of their values: scalars, arrays, and JSON for
-what PostgreSQL has no type for."""
+"""PostgreSQL's types for SQL types, and the codecs of their values: scalars, arrays, and JSON for
+the rest."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PgType:
 
     @property
     def size(self) -> int:
-        """Bytes of a value, -1 where they differ."""
+        """Bytes of a value, -1 if they vary."""
         return -1 if self.array else self.codec.size
 
 
@@ -85,7 +85,7 @@ def type_of(t: SQLType | None) -> PgType:
 
 
 def parameter_type(oid: int) -> PgType | None:
-    """The type of that number, as a client may name it for a parameter."""
+    """The type of that OID, as a client may specify it for a parameter."""
     if oid in _BY_OID:
         return PgType(_BY_OID[oid])
     return PgType(_BY_ARRAY[oid], array=True) if oid in _BY_ARRAY else None
@@ -95,7 +95,7 @@ def parameter_type(oid: int) -> PgType | None:
 
 
 def encoder(t: SQLType | None, format: int, zone: tzinfo | None = None) -> Encode:
-    """From a value of a type that is not null to a cell; text of moments in a zone (None: UTC)."""
+    """Encodes a value that is not null as a cell; timestamps in text in a zone (None: UTC)."""
     if t is None:
         return scalars.TEXT.to_text
     found = type_of(t)
@@ -104,7 +104,7 @@ def encoder(t: SQLType | None, format: int, zone: tzinfo | None = None) -> Encod
 
 
 def codec_encoder(found: PgType, format: int) -> Encode:
-    """From a value as the type's codec takes it to a cell."""
+    """Encodes a value of the type's codec as a cell."""
     cell = found.codec.to_binary if format else found.codec.to_text
     return _array(found.codec, format, cell) if found.array else cell
 

@@ -1,1 +1,1 @@
-"""The protocol's messages as bytes, version 3.0: pure functions that know no socket and no SQL."""
+"""The protocol's messages as bytes, version 3.0: pure functions without sockets and SQL."""

@@ -36,7 +36,7 @@ def message(type: bytes, body: bytes = b"") -> bytes:
 
 
 def text(value: str) -> bytes:
-    """A text as messages hold it; one with a zero byte ends there."""
+    """A text in a message; it ends at a zero byte."""
     return value.encode("utf-8", "replace").partition(b"\0")[0] + b"\0"
 
 

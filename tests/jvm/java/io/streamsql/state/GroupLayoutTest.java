@@ -35,13 +35,13 @@ final class GroupLayoutTest {
   @Test
   void whatIsNotThereIsSaid() {
     assertEquals(
-        "there is no state of max", layout(DataTypes.LongType, "count", "max").obstacleFrom(THREE));
+        "the state lacks max", layout(DataTypes.LongType, "count", "max").obstacleFrom(THREE));
   }
 
   @Test
   void whatIsOfAnotherTypeIsNotTheSame() {
     assertEquals(
-        "the state of count is of another type",
+        "the state of count has another type",
         layout(DataTypes.IntegerType, "count").obstacleFrom(THREE));
   }
 
@@ -50,7 +50,7 @@ final class GroupLayoutTest {
     GroupLayout twice = layout(DataTypes.LongType, "sum", "sum", "count");
     assertArrayEquals(new int[] {0, 1, 2}, twice.placesIn(twice));
     assertEquals(
-        "there are several states of sum",
+        "the state is ambiguous: it has several of sum",
         layout(DataTypes.LongType, "sum", "count").obstacleFrom(twice));
     assertArrayEquals(new int[] {2}, layout(DataTypes.LongType, "count").placesIn(twice));
   }
