@@ -93,7 +93,9 @@ def renamed(
 def constants(spark: SparkSession, node: Values) -> DataFrame:
     """The rows, one of which has no columns if there are no fields."""
     rows = [
-        spark.range(0, 1, 1, 1).select(*(cell(f, column(e)) for f, e in zip(node.columns, row, strict=True)))
+        spark.range(0, 1, 1, 1).select(
+            *(cell(f, column(e)) for f, e in zip(node.columns, row, strict=True))
+        )
         for row in node.rows
     ]
     if not rows:
