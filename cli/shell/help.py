@@ -65,6 +65,24 @@ TOPICS: tuple[Topic, ...] = (
         "INSERT INTO pageviews (userid, pageid) VALUES ('User_1', 'Page_1');",
     ),
     Topic(
+        "UPDATE",
+        "UPDATE table [alias] SET column = expression, .. [WHERE condition] [RETURNING ..];",
+        "Changes rows of a plain table, one that CREATE TABLE makes without WITH.",
+        "UPDATE accounts SET balance = balance - 10 WHERE id = 1 RETURNING balance;",
+    ),
+    Topic(
+        "DELETE",
+        "DELETE FROM table [alias] [WHERE condition] [RETURNING ..];\nTRUNCATE table;",
+        "Deletes rows of a plain table.",
+        "DELETE FROM accounts WHERE balance = 0;",
+    ),
+    Topic(
+        "FLUSH",
+        "FLUSH;",
+        "Waits until every query has processed what was written before.",
+        "FLUSH;",
+    ),
+    Topic(
         "INSERT INTO SELECT",
         "INSERT INTO stream [WITH (QUERY_ID = 'id')] SELECT .. FROM ..;",
         "A continuous query that writes into a stream.",
@@ -142,6 +160,15 @@ TOPICS: tuple[Topic, ...] = (
         "Rows of a file or a database, for lookup joins with streams.",
         "CREATE SOURCE TABLE regions (name STRING PRIMARY KEY, country STRING)\n"
         "  WITH (CONNECTION = 'FILE', PATH = '/data/regions.csv', FORMAT = 'CSV');",
+    ),
+    Topic(
+        "CREATE MATERIALIZED VIEW",
+        "CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name [(column, ..)] [WITH (..)]\n"
+        "  AS query;\n"
+        "DROP MATERIALIZED VIEW [IF EXISTS] name [CASCADE];",
+        "A query of standard SQL whose result is kept up to date.",
+        "CREATE MATERIALIZED VIEW totals AS\n"
+        "  SELECT owner, SUM(balance) AS total FROM accounts GROUP BY owner;",
     ),
     Topic(
         "CREATE VIEW",

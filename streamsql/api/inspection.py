@@ -251,7 +251,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
     return SourceFacts(
         name=source.name,
         kind=source.kind,
-        schema=source.schema,
+        schema=Schema(source.shown),
         topic=topic.name,
         key_format=topic.key_format.name if source.schema.key else None,
         value_format=lookup.format or lookup.connection if lookup else topic.value_format.name,

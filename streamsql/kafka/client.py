@@ -232,7 +232,7 @@ class KafkaClient:
         return True
 
     def create_topics(self, names: Sequence[str]) -> None:
-        """Make topics of one partition that keep their records for ever, in one request."""
+        """Make topics of one partition that keep their records forever, in one request."""
         config = {"retention.ms": "-1"}
         topics = [NewTopic(name, 1, 1, config=config) for name in names]
         try:

@@ -94,7 +94,7 @@ SCHEMAS: dict[str, Generator] = {
 
 @dataclass(frozen=True)
 class GenerateSpec:
-    """`rate` in records a second, `count` None for ever, `start` the first event time in ms.
+    """`rate` in records a second, `count` None forever, `start` the first event time in ms.
 
     With a `start` the event times are spaced by the rate, however fast they are written, so that
     the same seed gives the same records; without one they are those of the clock.

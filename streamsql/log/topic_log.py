@@ -1,4 +1,4 @@
-"""The statement log of servers: a topic of one partition that is kept for ever.
+"""The statement log of servers: a topic of one partition that is kept forever.
 
 The server that leads appends, each entry a transaction: the next leader's first act ends what the
 last one has begun and keeps it from writing any more, so no two of them ever write. All servers

@@ -181,7 +181,7 @@ class Client:
         if results.columns is not None:
             results.columns = named(results.columns, prepared.piece.text)
         waits = sum(map(len, (self.session.transaction or {}).values())) > waiting
-        self.changed |= statement.logged or (statement.kind == "InsertValues" and not waits)
+        self.changed |= (statement.logged or statement.kind == "InsertValues") and not waits
         return results
 
     def _soon(self, written: Written) -> Awaitable[Answer] | None:

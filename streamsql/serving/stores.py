@@ -214,5 +214,5 @@ def is_served(source: Source) -> bool:
 
 
 def _retention(source: Source) -> int | None:
-    """How long (ms) a row outlives the topic's newest one; None: for ever."""
+    """How long (ms) a row outlives the topic's newest one; None: forever."""
     return source.topic.retention_ms if source.is_windowed else None

@@ -44,7 +44,7 @@ def describe(statement: Describe, context: Context) -> Iterable[Result]:
 def _view(catalog: Catalog, statement: Describe) -> list[Result]:
     view = catalog.views[statement.name]
     source = source_of(view, catalog)
-    rows = [(c.name, _column_type(c, source)) for c in source.schema]
+    rows = [(c.name, _column_type(c, source)) for c in source.shown]
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {view.name}")
     details = Text(
         f"{'Type':<{_TITLE_WIDTH}}: VIEW ({source.kind.value})\n"
@@ -61,7 +61,7 @@ def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:
 
 def description(source: Source, context: Context, *, extended: bool) -> list[Result]:
     """Columns of a source; EXTENDED adds its topic, readers and writers."""
-    rows = [(c.name, _column_type(c, source)) for c in source.schema]
+    rows = [(c.name, _column_type(c, source)) for c in source.shown]
     title = f"Name : {source.name}"
     if source.comment is not None:
         title += f"\n{source.comment}"

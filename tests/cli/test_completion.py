@@ -23,6 +23,7 @@ CREATE TABLE users (userid STRING PRIMARY KEY, region STRING)
     WITH (KAFKA_TOPIC = 'users', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE views AS SELECT userid, COUNT(*) AS views FROM pageviews
     WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY userid;
+CREATE TABLE accounts (balance INT, id INT PRIMARY KEY);
 CREATE VIEW named AS SELECT userid, region FROM users;
 CREATE FUNCTION twice(x INT) RETURNS INT LANGUAGE PYTHON AS 'x * 2';
 """

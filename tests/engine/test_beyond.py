@@ -78,7 +78,7 @@ def test_a_join_without_a_bound_is_warned_of(live: Live, kafka: KafkaClient) -> 
     query = "SELECT $s.id AS id, $s.v AS a, $t.v AS b FROM $s JOIN $t ON $s.id = $t.id"
     _, warning = live.run(f"CREATE STREAM $j AS {query};")
     assert isinstance(warning, Warning)
-    assert "its state grows for ever" in warning.text and "STATE_TTL" in warning.text
+    assert "its state grows forever" in warning.text and "STATE_TTL" in warning.text
     warning, stream = live.run(f"{query} EMIT CHANGES;")
     assert isinstance(warning, Warning) and isinstance(stream, RowStream)
     assert "STATE_TTL" not in warning.text

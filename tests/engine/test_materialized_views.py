@@ -32,7 +32,10 @@ def _rows(live: Live, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _standard(live: Live) -> None:
-    live.run("SET 'streamsql.sql.semantics' = 'standard';")
+    live.run(
+        "SET 'streamsql.sql.semantics' = 'standard';"
+        "SET 'streamsql.consistency.timeout.ms' = '60000';"
+    )
 
 
 def test_a_view_follows_its_tables(live: Live, kafka: KafkaClient) -> None:

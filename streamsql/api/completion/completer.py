@@ -96,6 +96,8 @@ class _Completer:
             yield from self._struct_fields()
         elif at.words[:1] == ["INSERT"] and at.words[3:4] == ["("] and ")" not in at.words:
             yield from self._columns_of(at.words[2])
+        elif at.words[:1] == ["UPDATE"] and at.previous == "SET" and len(at.words) > 2:
+            yield from self._columns_of(at.words[1])
         else:
             yield from self._by_grammar()
 
@@ -135,13 +137,19 @@ class _Completer:
             yield from self._sources(None)
         elif last == "FROM" and "SINK" in words[1:4] and first == "CREATE":
             yield from self._sources(Kind.STREAM)
-        elif words[1:] == ["LINEAGE", "OF"] or (last in ("FROM", "JOIN") and first != "PRINT"):
+        elif words[1:] == ["LINEAGE", "OF"] or (
+            last in ("FROM", "JOIN") and first not in ("DELETE", "PRINT")
+        ):
             yield from self._sources(None)
             yield from self._views()
         elif last in ("SINK", "EXISTS") and words[:2] in (["DROP", "SINK"], ["DESCRIBE", "SINK"]):
             yield from self._sinks()
         elif last in ("VIEW", "EXISTS") and words[:2] == ["DROP", "VIEW"]:
             yield from self._views()
+        elif words in (["UPDATE"], ["TRUNCATE"], ["TRUNCATE", "TABLE"], ["DELETE", "FROM"]):
+            yield from self._sources(Kind.TABLE, plain=True)
+        elif last in ("VIEW", "EXISTS") and words[:3] == ["DROP", "MATERIALIZED", "VIEW"]:
+            yield from self._sources(Kind.TABLE, materialized=True)
         elif first == "DROP" and last == "FUNCTION":
             yield from (_named(n, "function", "") for n in sorted(self._catalog.functions))
         elif last == "INTO" and first == "INSERT":
@@ -152,13 +160,24 @@ class _Completer:
         elif first == "DROP" and last == "TYPE":
             yield from (_named(n, "type", to_sql(t)) for n, t in self._catalog.types.items())
 
-    def _sources(self, kind: Kind | None, *, writable: bool = False) -> Iterator[Suggestion]:
+    def _sources(
+        self,
+        kind: Kind | None,
+        *,
+        writable: bool = False,
+        plain: bool = False,
+        materialized: bool = False,
+    ) -> Iterator[Suggestion]:
         for name, source in sorted(self._catalog.sources.items()):
             if kind is not None and source.kind is not kind:
                 continue
             if writable and source.is_source:
                 continue
-            columns = ", ".join(source.schema.names)
+            if (plain and not source.is_plain) or (
+                materialized and not source.is_materialized_view
+            ):
+                continue
+            columns = ", ".join(column.name for column in source.shown)
             yield _named(name, source.kind.value.lower(), columns)
 
     def _views(self) -> Iterator[Suggestion]:

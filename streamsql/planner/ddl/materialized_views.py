@@ -17,6 +17,7 @@ from streamsql.planner.plans.guarantee import guarantee
 from streamsql.planner.plans.modes import sources_read
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.planner.relational.algebra import RelationalPlan, TemporalFilter, relations
 from streamsql.planner.relational.planning import plan_view
 from streamsql.planner.with_clause.format_choice import formats_of_source
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
@@ -46,6 +47,7 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
             return NothingToDo(already_exists(existing))
         _check_replaceable(existing, statement)
     plan = plan_view(statement.query, catalog, statement.columns)
+    _check_supported(plan, statement)
     view = view_of(plan, catalog)
     if name in (scan.source.name for scan in view.scans):
         raise PlanError(
@@ -86,6 +88,15 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         statement=statement,
         rebuilds=planning.rebuilds,
     )
+
+
+def _check_supported(plan: RelationalPlan, statement: CreateMaterializedView) -> None:
+    if any(isinstance(each, TemporalFilter) for each in relations(plan.root)):
+        raise UnsupportedError(
+            "A materialized view does not support comparisons with NOW() yet.",
+            hint="Compare with a constant, or filter where the view is selected from.",
+            span=statement.span,
+        )
 
 
 def _check_replaceable(existing: Source, statement: CreateMaterializedView) -> None:

@@ -22,7 +22,7 @@ from streamsql.planner.with_clause.properties import WithProperties
 
 _NAME = "STATE_TTL"
 _FOREVER = "FOREVER"
-_GROWS = "A join of streams without a WITHIN keeps every row of both: its state grows for ever."
+_GROWS = "A join of streams without a WITHIN keeps every row of both: its state grows forever."
 
 
 def state_ttl(properties: WithProperties) -> Within | None:

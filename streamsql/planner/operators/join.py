@@ -179,7 +179,7 @@ class Join(Operator):
                 for side, ms in ((left, window.after_ms), (right, window.before_ms)):
                     kept = span_text(ms + window.lateness_ms)
                     growth = f"a row expires {kept} after its time"
-                    growth = "grows for ever" if window.is_forever else growth
+                    growth = "grows forever" if window.is_forever else growth
                     yield StateStore(f"rows of {side}", equality_text(self), growth)
 
     def identity(self, root: Operator) -> Iterable[str]:

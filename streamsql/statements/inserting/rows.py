@@ -56,7 +56,8 @@ class RowInserts:
             form: name for name in (*names, ROWTIME.name) for form in (name.upper(), quote(name))
         }
         # With all columns, only the target itself can be invalid.
-        of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
+        columns = (*source.schema.key, *source.schema.value) if source is not None else ()
+        of_records = [column for column in columns if not is_hidden(column.name)]
         try:
             self._plan(tuple(column.name for column in of_records))
         except CatalogError as error:

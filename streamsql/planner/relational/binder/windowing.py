@@ -93,7 +93,7 @@ def generated(
     fields = tuple(ids.field(call.key.upper(), kind_of(call)) for call in calls)
     call = calls[0]
     if len(calls) > 1:
-        # Their rows stand side by side; the shorter ones go on with nulls.
+        # Their rows stand side by side; the shorter ones are padded with nulls.
         arrays = [array for each in calls for array in each.expressions]
         call = exp.Unnest(expressions=arrays)
         call.type = kind_of(calls[0])

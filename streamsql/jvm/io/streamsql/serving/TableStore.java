@@ -65,7 +65,7 @@ final class TableStore implements AutoCloseable {
   private volatile boolean closing;
 
   /**
-   * @param retentionMs how long a row is kept relative to the newest one; negative: for ever
+   * @param retentionMs how long a row is kept relative to the newest one; negative: forever
    */
   TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
     this.folder = folder;
