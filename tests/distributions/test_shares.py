@@ -39,6 +39,15 @@ for found in pkgutil.walk_packages(streamsql.__path__, "streamsql."):
         failed[found.name] = error.name
 print(json.dumps(failed))
 """
+ABSENT = """
+import sys
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent)
+"""
 COMMAND = "import sys; from streamsql.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -47,7 +56,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the client alone, in which the engine's libraries cannot be imported."""
     folder = copy_client(tmp_path_factory.mktemp("client"))
     (folder / "sitecustomize.py").write_text(
-        f"import sys\nfor name in {ENGINE_LIBRARIES.split()}: sys.modules[name] = None\n"
+        ABSENT.format(names=ENGINE_LIBRARIES.split())
+        +
         # The repository, which an editable installation adds.
         f"sys.path[:] = [p for p in sys.path if p != {str(PACKAGE.parent)!r}]\n"
     )
