@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from streamsql.installed import not_installed
+
 if TYPE_CHECKING:
     from streamsql.client.connection import Connection, connect
     from streamsql.client.result import QueryResult
@@ -49,8 +51,6 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(home), name)
     except ModuleNotFoundError as error:
-        from streamsql.installed import not_installed
-
         if (missing := not_installed(error)) is None:
             raise
         raise ImportError(f"{missing.message}. {missing.hint}", name=home) from None

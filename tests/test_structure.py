@@ -42,6 +42,7 @@ OPTIONAL = {
     "importlib.metadata": "only for --version",
     "pyspark.sql.pandas.types": "needs pandas",
     "ssl": "only for https",
+    "streamsql.cli.execution.postgres": "the engine's; streamsql-client lacks it",
     "traceback": "only with --debug",
 }
 """What few runs need and all would wait for."""

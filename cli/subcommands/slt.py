@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from streamsql.cli.execution.engine import READY_SECONDS
 from streamsql.errors import StreamSQLError
 from streamsql.properties import SEMANTICS
 from streamsql.results import Answer, Field, Message, Row, Rows
@@ -57,7 +58,6 @@ def run_files(
 
 @contextmanager
 def _engine(servers: str | None, kafka: dict[str, str]) -> Iterator[Engine]:
-    from streamsql.cli.execution.engine import READY_SECONDS
     from streamsql.engine import Engine, EngineConfig
 
     with TemporaryDirectory(prefix="streamsql-slt-") as folder:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import kafka_of
+from streamsql.cli.subcommands.slt import run_files, slt_files
 from streamsql.cli.terminal.style import Style
 from streamsql.errors import ConfigError
 from streamsql.testing.cases.report import Report, write_junit
@@ -27,7 +28,6 @@ DIFFERENCES_SHOWN = 12
 
 def command(args: argparse.Namespace) -> int:
     """`test`: 0 only if no test failed or broke."""
-    from streamsql.cli.subcommands.slt import run_files, slt_files
     from streamsql.test_driver.fixture import open_fixture
     from streamsql.testing.cases.load import load
     from streamsql.testing.comparison import Comparison

@@ -23,6 +23,7 @@ from streamsql.nodes import (
 )
 from streamsql.parser import parse_each
 from streamsql.parser.tokens.lexer import lex
+from streamsql.pipelines.lines import read_lines
 from streamsql.planner.ddl.session import ForeignProperty, PropertyPlan
 from streamsql.planner.plans.statements import (
     OtherPlan,
@@ -94,8 +95,6 @@ def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> Non
 def check_queries_file(text: NamedText, variables: Mapping[str, str]) -> None:
     """Raises the first error of a queries file that can be detected without an engine: an invalid
     statement, or one that is not allowed there."""
-    from streamsql.pipelines.lines import read_lines
-
     session = Session(variables={name.upper(): value for name, value in variables.items()})
     read_lines([text], session, definitions_only=True)
 
