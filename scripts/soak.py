@@ -1,6 +1,6 @@
 """The long tests, in parts: scripts/soak.py [PART ..| --today | --list]; all of them without one.
 
-A part takes half an hour or more. CI runs one a day, by the date, for DAILY_SECONDS: it skips the
+A part takes half an hour or more. `--today` runs one by the date, for DAILY_SECONDS: it skips the
 tests that are left then. The next time that part begins with other tests.
 """
 
@@ -80,7 +80,7 @@ PARTS: dict[str, Sequence[Command]] = {
 
 
 DAILY = [part for part in PARTS if part != "live"]
-"""The parts of CI: `live` measures, and needs a machine to itself."""
+"""The parts of a day: `live` measures, and needs a machine to itself."""
 
 
 def today(now: datetime.date) -> tuple[str, int]:
@@ -103,7 +103,7 @@ def _run(part: str, further: Mapping[str, str]) -> bool:
 
 
 def _run_today() -> bool:
-    """As much of today's part as CI has time for; tests/conftest.py reads the environment."""
+    """As much of today's part as a day has time for; tests/conftest.py reads the environment."""
     part, times = today(datetime.datetime.now(datetime.UTC).date())
     return _run(
         part,
