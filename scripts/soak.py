@@ -60,7 +60,11 @@ PARTS: dict[str, Sequence[Command]] = {
     "memory": [_slow("tests/memory")],
     "changes": [_slow("tests/engine", "-n", "2", *_BY_FILE)],
     "restarts": [(*_PYTEST, "-n", "2", *_BY_FILE, "-m", _HEAVY, "tests/engine")],
-    "queries": [_slow("tests/queries/test_cases.py", "tests/queries/test_modes.py")],
+    "queries": [
+        _slow("tests/queries/test_cases.py", "tests/queries/test_modes.py"),
+        # `make test` interprets their expressions.
+        (*_PYTEST, "-m", _HEAVY, "tests/queries/test_cases.py"),
+    ],
     "verify": [_slow("tests/queries/test_verified.py")],
     "corpora": [
         (
