@@ -1,4 +1,4 @@
-"""The share of a part of `make soak` that CI runs on one day, as scripts/soak.py sets it."""
+"""The share of a part of `make soak` that runs on one day, as scripts/soak.py sets it."""
 
 from __future__ import annotations
 

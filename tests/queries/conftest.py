@@ -19,7 +19,10 @@ AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "6"))
 def fixture(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Fixture]:
     runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     try:
-        yield Fixture(runtime.start(), kafka, tmp_path_factory.mktemp("cases"), "queries-")
+        session = runtime.start()
+        if os.environ.get("STREAMSQL_TEST_NEW_JVM"):  # `make soak`: compiled, as in an engine.
+            session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+        yield Fixture(session, kafka, tmp_path_factory.mktemp("cases"), "queries-")
     finally:
         runtime.stop()
 
