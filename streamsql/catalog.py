@@ -76,12 +76,13 @@ class Source:
     lookup: Lookup | None = None
     """Set for lookup tables, whose topic has no name."""
     order: tuple[str, ...] = ()
-    """Of a plain table, whose topic is its own: its columns in the order of its statement."""
+    """Of a plain table or a materialized view: its columns in the order of its statement."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether CREATE TABLE without WITH made it: rows are changed by statements alone."""
-        return bool(self.order)
+        """Whether CREATE TABLE without WITH made it: rows are changed by statements alone, and the
+        topic is its own."""
+        return bool(self.order) and self.created_by_query is None
 
     @property
     def shown(self) -> tuple[Column, ...]:

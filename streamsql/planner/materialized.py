@@ -62,6 +62,12 @@ def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
 def sink_of_view(view: View, name: str, topic: Topic, query_id: str, statement: str) -> Sink:
     """The view as a table of its own topic."""
     source = Source(
-        name, Kind.TABLE, view.schema, topic, created_by_query=query_id, statement=statement
+        name,
+        Kind.TABLE,
+        view.schema,
+        topic,
+        created_by_query=query_id,
+        statement=statement,
+        order=tuple(field.name for field in view.plan.output),
     )
     return Sink(view, source)

@@ -73,6 +73,9 @@ def test_returning_gives_the_rows_that_were_written(live: Live) -> None:
     assert _rows(live, "UPDATE $t SET v = 7 WHERE id = 'b' RETURNING *;") == [(7, "b", None, None)]
     assert _rows(live, "DELETE FROM $t WHERE id = 'b' RETURNING v, id;") == [(7, "b")]
     assert _rows(live, "DELETE FROM $t WHERE id = 'z' RETURNING v, id;") == []
+    with pytest.raises(BindError, match="NOTHING"):
+        live.run("DELETE FROM $t RETURNING nothing;")
+    assert _rows(live, "SELECT id FROM $t;") == [("a",)]
 
 
 def test_a_query_follows_a_plain_table_and_flush_waits_for_it(live: Live) -> None:

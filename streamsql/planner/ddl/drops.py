@@ -133,7 +133,8 @@ def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPla
     _, *others = sources.values()
     views = views_over(sources, catalog)
     ended = tuple(found for q in queries if (found := catalog.sink_of(q)))
-    return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views, ended)
+    own = statement.delete_topic or source.is_plain
+    return DropPlan(source, own, tuple(queries), tuple(others), views, ended)
 
 
 def views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:

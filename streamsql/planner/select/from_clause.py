@@ -160,7 +160,7 @@ def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
 def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
     """The columns of `*`: keys, the window's bounds, the others."""
     schema = scan.source.schema
-    if scan.source.is_plain:
+    if scan.source.order:
         return list(scan.source.shown)
     rest = [c for c in schema if c not in schema.key]
     columns = [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]

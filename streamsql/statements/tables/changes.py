@@ -27,7 +27,7 @@ from streamsql.planner.plans.statements import InsertValuesPlan, PullPlan
 from streamsql.planner.returning import returning_query
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.properties import standard
-from streamsql.results import Answer, Result
+from streamsql.results import Result
 from streamsql.runtime.state import Context
 from streamsql.schema import ROW_KEY
 from streamsql.statements import pull
@@ -65,10 +65,7 @@ def change_rows(
     old, changed = _cells(plan, rows)
     records = [] if plan.deletes else records_of(table, changed)
     records = [*tombstones(table, changed if plan.deletes else old), *records]
-    message = write(context, {table.topic.name: records}, len(rows))
-    if not plan.returning:
-        return [message]
-    return [_returned(plan.returning, table, changed, context), message]
+    return _written(records, changed, plan.returning, table, context)
 
 
 def insert_rows(
@@ -89,23 +86,26 @@ def insert_rows(
         return change_rows(insert, context)
     table = planned.source
     rows = [dict(zip(planned.columns, row, strict=True)) for row in values]
-    message = write(context, {table.topic.name: records_of(table, rows)}, len(rows))
-    if not statement.returning:
-        return [message]
-    return [_returned(statement.returning, table, rows, context), message]
+    return _written(records_of(table, rows), rows, statement.returning, table, context)
 
 
-def _returned(
-    items: Sequence[SelectItem],
+def _written(
+    records: Sequence[NewRecord],
+    rows: Sequence[Cells],
+    returning: Sequence[SelectItem],
     table: Source,
-    rows: Iterable[Mapping[str, Any]],
     context: Context,
-) -> Answer:
+) -> list[Result]:
+    """Writes the records of the rows; RETURNING is planned before that, so that an error in it
+    leaves all as it was."""
+    if not returning:
+        return [write(context, {table.topic.name: records}, len(rows))]
     session = replace(context.session, properties=standard(context.session.properties))
     of_standard = replace(context, session=session)
-    planned = of_standard.plan(returning_query(items, table, rows))
+    planned = of_standard.plan(returning_query(returning, table, rows))
     assert isinstance(planned, PullPlan)
-    return pull.answer(planned, of_standard)
+    message = write(context, {table.topic.name: records}, len(rows))
+    return [pull.answer(planned, of_standard), message]
 
 
 def _cells(

@@ -8,10 +8,14 @@ from collections.abc import Iterable
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import ExternalError
 from streamsql.nodes import Flush
-from streamsql.properties import CONSISTENCY_TIMEOUT, get_int
+from streamsql.properties import CONSISTENCY_TOKEN
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
+from streamsql.tokens import to_token
+
+SECONDS = 120.0
+"""How long to wait: a query that was just made starts first."""
 
 
 @handle.register
@@ -21,28 +25,30 @@ def flush(statement: Flush, context: Context) -> Iterable[Result]:
 
 
 def await_queries(context: Context) -> None:
-    """Returns when the results are in Kafka; ExternalError after CONSISTENCY_TIMEOUT: whether they
-    will be is then not known."""
+    """Returns when the results are in Kafka, and has later queries of the session wait until the
+    stores have them, too. ExternalError after SECONDS: whether the results will be there is then
+    not known."""
     catalog, state = context.state.catalog, context.state
-    seconds = get_int(context.session.properties, CONSISTENCY_TIMEOUT) / 1000
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + SECONDS
     consistency = state.serving.consistency
-    rest: dict[str, float] = {}
-    """How long the topic of a real-time query must be at rest."""
+    written: dict[str, dict[int, int]] = {}
     for query in in_order(catalog):
         topics = catalog.topics_of(name for name in query.reads if name in catalog.sources)
-        wanted = {name: consistency.ends(name, rest.get(name, 0.0), deadline) for name in topics}
+        wanted = {t: written.get(t) or consistency.ends(t, 0.0, deadline) for t in topics}
         try:
             consistency.await_query(query, wanted, deadline)
         except ExternalError as error:
             error.message = (
-                f"query {query.id} has not processed within {seconds:g} seconds what was written "
+                f"query {query.id} has not processed within {SECONDS:g} seconds what was written "
                 "before; whether it will is not known"
             )
             raise
         sink = catalog.sources.get(query.writes)
         if sink is not None:
-            rest[sink.topic.name] = max(rest.get(sink.topic.name, 0.0), consistency.rest(query))
+            topic = sink.topic.name
+            written[topic] = consistency.ends(topic, consistency.rest(query), deadline)
+    if written:
+        context.session.properties[CONSISTENCY_TOKEN] = to_token(written)
 
 
 def in_order(catalog: Catalog) -> list[QueryLinks]:

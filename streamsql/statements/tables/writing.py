@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamsql.kafka.records import NewRecord
-from streamsql.properties import CONSISTENCY_TOKEN, IMPLICIT_FLUSH, get_bool
+from streamsql.properties import IMPLICIT_FLUSH, get_bool
 from streamsql.results import Message
 from streamsql.runtime.state import Context, EngineState
-from streamsql.session import Session
 from streamsql.statements.tables.flush import await_queries
-from streamsql.tokens import from_token, to_token
+from streamsql.tokens import to_token
 
 
 def write(context: Context, records: Mapping[str, Sequence[NewRecord]], count: int) -> Message:
-    """Writes the records of a statement, now or, in a transaction, when it commits. Queries of the
-    session see them from then on."""
+    """Writes the records of a statement, now or, in a transaction, when it commits. A pull query
+    that begins after that sees them: it reads their topic up to its end."""
     waiting = context.session.transaction
     if waiting is None:
-        token = _written(records, context.session, context.state)
+        token = _written(records, context.state)
         if get_bool(context.session.properties, IMPLICIT_FLUSH):
             await_queries(context)
         return Message("", token=token, count=count)
@@ -35,19 +34,12 @@ def commit(context: Context) -> None:
         write(context, waiting, 0)
 
 
-def _written(
-    records: Mapping[str, Sequence[NewRecord]], session: Session, state: EngineState
-) -> str | None:
-    """A token of all writes of the session so far."""
+def _written(records: Mapping[str, Sequence[NewRecord]], state: EngineState) -> str | None:
+    """The token of the records; None if there are none."""
     records = {topic: rows for topic, rows in records.items() if rows}
     if not records:
         return None
     client = state.services.kafka.get()
     if sum(map(len, records.values())) == 1:
-        ends = {topic: client.insert(topic, rows) for topic, rows in records.items()}
-    else:
-        ends = client.write_together(records)
-    known = session.properties.get(CONSISTENCY_TOKEN)
-    before = dict(from_token(known)) if known else {}
-    session.properties[CONSISTENCY_TOKEN] = to_token({**before, **ends})
-    return to_token(ends)
+        return to_token({topic: client.insert(topic, rows) for topic, rows in records.items()})
+    return to_token(client.write_together(records))
