@@ -148,7 +148,11 @@ def name(kind: SQLType) -> str:
         return "unknown"
     if kind.this == T.INTERVAL:
         return "INTERVAL"
-    return types.to_sql(kind)
+    try:
+        return types.to_sql(kind)
+    except KeyError:
+        # A type of standard SQL that no column has.
+        return kind.sql()
 
 
 # -- arithmetic ----------------------------------------------------------------------------------
