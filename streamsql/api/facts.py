@@ -45,6 +45,8 @@ class SourceFacts:
     name."""
     looked_up_table: str | None = None
     """Name of the table in that database."""
+    materialized: bool = False
+    """Whether it is a materialized view."""
 
 
 @dataclass(frozen=True)

@@ -269,6 +269,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         constraints=source.constraints,
         looked_up=lookup.place if lookup else None,
         looked_up_table=(lookup.table or None) if lookup else None,
+        materialized=source.is_materialized_view,
     )
 
 

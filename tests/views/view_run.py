@@ -133,6 +133,7 @@ class ViewRun:
 
     def expected(self) -> Counter[Row]:
         with duckdb.connect() as connection:
+            connection.execute("SET integer_division = true")
             for table in self.tables:
                 columns = ", ".join(f"{n} {to_sql(t)}" for n, t in table.columns.items())
                 connection.execute(f"CREATE TABLE {table.name} ({columns})")
@@ -166,10 +167,20 @@ class ViewRun:
         return Topic(self.prefix + name, JSON, JSON)
 
     def _source(self, table: TableDefinition) -> Source:
-        names = iter(table.columns.items())
-        columns = []
-        if table.kind is Kind.TABLE:
-            name, kind = next(names)
-            columns.append(Column(name, kind, Namespace.KEY))
-        columns += [Column(name, kind) for name, kind in names]
-        return Source(table.name, table.kind, Schema(tuple(columns)), self._topic(table.name))
+        return source(table, self.prefix)
+
+    @staticmethod
+    def sources(tables: Sequence[TableDefinition]) -> list[Source]:
+        """The tables in a catalog; their topics do not matter."""
+        return [source(table, "") for table in tables]
+
+
+def source(table: TableDefinition, prefix: str) -> Source:
+    names = iter(table.columns.items())
+    columns = []
+    if table.kind is Kind.TABLE:
+        name, kind = next(names)
+        columns.append(Column(name, kind, Namespace.KEY))
+    columns += [Column(name, kind) for name, kind in names]
+    schema = Schema(tuple(columns))
+    return Source(table.name, table.kind, schema, Topic(prefix + table.name, JSON, JSON))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from streamsql.errors import InternalError
@@ -22,6 +22,7 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, present
 from streamsql.executor.relational import native
 from streamsql.executor.relational.bounded import Evaluation
 from streamsql.executor.relational.incremental import ViewLowering
+from streamsql.executor.relational.maintenance import packed
 from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.relational.places import same_places
 from streamsql.executor.spark.types import spark_type
@@ -56,9 +57,13 @@ def lower(node: View, inputs: Inputs, scope: Scope) -> DataFrame:
         row.alias("$of"), F.col("row"), F.col("number"), F.col("deleted").alias(NULL_COLUMN)
     )
     found = of.select("*", *(quoted("$of").getField(f.id).alias(f.id) for f in fields))
-    digest = F.col("row") if key is None else view.packed(key)
-    hidden = F.concat_ws(":", F.sha2(digest, 256), F.col("number"))
-    return _table(node, found, hidden)
+    row = F.col("row") if key is None else view.packed(key)
+    return _table(node, found, _hidden(row, F.col("number")))
+
+
+def _hidden(row: Column, number: Column) -> Column:
+    """ROW_KEY of a row, or of its key, and of its number among its equals."""
+    return F.concat_ws(":", F.sha2(row, 256), number)
 
 
 def _kept(node: View) -> tuple[Field, ...]:
@@ -93,7 +98,14 @@ def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame
         scan.source.name: rows for scan, rows in zip(node.scans, present(node, inputs), strict=True)
     }
     rows = Evaluation(scope, sources).rows(node.plan.root)
-    return _table(node, rows.withColumn(NULL_COLUMN, F.lit(False)), F.lit(None))
+    rows = rows.withColumn(NULL_COLUMN, F.lit(False))
+    if ROW_KEY not in node.schema.names:
+        return _table(node, rows, F.lit(None))
+    key = node.plan.key
+    rows = rows.withColumn("$bytes", packed(_kept(node) if key is None else key, scope))
+    bytes_ = quoted("$bytes")
+    number = F.row_number().over(Window.partitionBy(bytes_).orderBy(bytes_))
+    return _table(node, rows.withColumn("$number", number), _hidden(bytes_, quoted("$number")))
 
 
 LOWERING = Lowering(lower, _batch)

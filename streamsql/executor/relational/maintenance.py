@@ -53,13 +53,7 @@ class Maintenance(ABC):
         return by_key.sortWithinPartitions(*map(quoted, (key, *order)))
 
     def packed(self, fields: Sequence[Field]) -> Column:
-        """The row of a frame with these fields, as bytes."""
-        kind = native.struct_of(fields)
-        cells = (
-            normalized(quoted(f.id), spark_type(f.type)).cast(spark_type(f.type)).alias(f.id)
-            for f in fields
-        )
-        return self.scope.jvm.pack(F.struct(*cells), kind) if fields else F.lit(b"")
+        return packed(fields, self.scope)
 
     def key(self, rows: DataFrame, values: Sequence[Column]) -> Column:
         """Values as the key of an operator."""
@@ -99,3 +93,13 @@ class Maintenance(ABC):
         ]
         merged = inputs[0] if len(inputs) == 1 else inputs[0].unionAll(inputs[1])
         return self.unpacked(self.keyed(merged, "RowCounts", rule), {"row": columns})
+
+
+def packed(fields: Sequence[Field], scope: Scope) -> Column:
+    """The row of a frame with these fields, as bytes."""
+    kind = native.struct_of(fields)
+    cells = (
+        normalized(quoted(f.id), spark_type(f.type)).cast(spark_type(f.type)).alias(f.id)
+        for f in fields
+    )
+    return scope.jvm.pack(F.struct(*cells), kind) if fields else F.lit(b"")

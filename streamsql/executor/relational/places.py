@@ -25,7 +25,9 @@ def placed_by(relation: Relation) -> tuple[Field, ...] | None:
     not known that any do."""
     match relation:
         case Aggregate():
-            return relation.keys
+            # Spark shuffles the rows of several DISTINCT aggregates by group and value.
+            calls = (call for _, call in relation.aggregates)
+            return None if any(call.find(exp.Distinct) for call in calls) else relation.keys
         case WindowFunctions() | TopRows() | AtMostOne():
             return relation.partition
         case SetOperation():

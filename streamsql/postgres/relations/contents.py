@@ -52,10 +52,13 @@ class Relation:
     """A view's statement."""
     checks: tuple[tuple[str, str], ...] = ()
     """The name and the condition, in SQL, of each constraint."""
+    materialized: bool = False
 
     @property
     def kind(self) -> str:
         """relkind of pg_class."""
+        if self.materialized:
+            return "m"
         return "r" if self.definition is None else "v"
 
     @property
@@ -79,14 +82,18 @@ def _source(facts: SourceFacts) -> Relation:
         rest = tuple(column for column in columns if column not in keys)
         keys = (*keys, *WINDOW_BOUNDS)
         columns = (*keys, *rest)
-    if facts.kind is not Kind.TABLE:
+    if facts.kind is not Kind.TABLE or facts.materialized:
         keys = ()
     numbers = tuple(number for number, column in enumerate(columns, 1) if column in keys)
     place = f"over the topic {facts.topic}" if facts.looked_up is None else "that is looked up"
-    what = f"{facts.kind.value.capitalize()} {place}"
+    kind = "Materialized view" if facts.materialized else facts.kind.value.capitalize()
+    what = f"{kind} {place}"
     comment = what if facts.comment is None else f"{facts.comment} ({what})"
     checks = tuple((shown(c.name), c.condition) for c in facts.constraints)
-    return Relation(shown(facts.name), columns, numbers, comment, checks=checks)
+    definition = facts.statement if facts.materialized else None
+    return Relation(
+        shown(facts.name), columns, numbers, comment, definition, checks, facts.materialized
+    )
 
 
 def oids_of(relations: Sequence[Relation]) -> dict[str, int]:
@@ -127,7 +134,19 @@ def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
                 "definition": r.definition,
             }
             for r in relations
-            if r.definition is not None
+            if r.kind == "v"
+        ],
+        "pg_matviews": [
+            {
+                "schemaname": SCHEMA,
+                "matviewname": r.name,
+                "matviewowner": OWNER_NAME,
+                "hasindexes": False,
+                "ispopulated": True,
+                "definition": r.definition,
+            }
+            for r in relations
+            if r.kind == "m"
         ],
     }
     return {name: [row(name, found) for found in rows] for name, rows in tables.items()}

@@ -57,8 +57,10 @@ CREATE MACRO pg_get_constraintdef(o) AS constraint_definition(o),
 """
 _VIEW = """
 CREATE MACRO view_definition(view_oid) AS (
-  SELECT q_v.definition FROM main.pg_views q_v JOIN main.pg_class q_c ON q_c.relname = q_v.viewname
-  WHERE q_c.oid = view_oid)
+  SELECT q_v.definition FROM (
+    SELECT viewname, definition FROM main.pg_views
+    UNION ALL SELECT matviewname, definition FROM main.pg_matviews) q_v
+  JOIN main.pg_class q_c ON q_c.relname = q_v.viewname WHERE q_c.oid = view_oid)
 """
 _VIEW_FORMS = """
 CREATE MACRO pg_get_viewdef(o) AS view_definition(o), (o, pretty) AS view_definition(o)

@@ -3,6 +3,7 @@ package io.streamsql.views;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.streamsql.connector.KafkaSink;
 import io.streamsql.formats.Json;
+import io.streamsql.monitoring.QueryProgress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
@@ -53,6 +54,7 @@ public final class ViewSink implements Sink {
    */
   public static DataStreamWriter<Row> write(
       Dataset<Row> records, Dataflow dataflow, String checkpoint, KafkaSink writer) {
+    QueryProgress.follow(records.sparkSession());
     String id = UUID.randomUUID().toString();
     PREPARED.put(id, new ViewSink(dataflow, checkpoint, writer));
     return records.writeStream().format(Provider.class.getName()).option(ID, id);
