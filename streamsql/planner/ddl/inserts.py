@@ -20,6 +20,7 @@ from streamsql.errors import (
 )
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression, InsertValues
+from streamsql.planner.ddl.row_changes import RowsPlan, plan_inserted_values
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import InsertValuesPlan
@@ -27,7 +28,7 @@ from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.binding import aggregates_in, bind, columns_in, table_functions_in
-from streamsql.planner.types.constants import evaluate_constant
+from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.planner.types.empty import expecting
 from streamsql.planner.types.inference import coerce, fits_laxly
 from streamsql.planner.types.mismatch import mismatch
@@ -263,6 +264,19 @@ def _check_primary_key(
         )
 
 
+def _only_constants(statement: InsertValues) -> bool:
+    constants = (exp.Literal, exp.Null, exp.Boolean)
+    return all(isinstance(value, constants) for row in statement.rows for value in row)
+
+
 @plan_statement.register
-def _(statement: InsertValues, planning: Planning) -> InsertValuesPlan:
-    return plan_insert_values(statement, planning.catalog, planning.session)
+def _(statement: InsertValues, planning: Planning) -> InsertValuesPlan | RowsPlan:
+    target = planning.catalog.sources.get(statement.target)
+    plain = target is not None and target.is_plain
+    if plain and not _only_constants(statement):
+        return plan_inserted_values(statement, planning)
+    planned = plan_insert_values(statement, planning.catalog, planning.session)
+    values = (evaluate_constant(e) for row in planned.rows for e in row.expressions)
+    if plain and any(value is NOT_CONSTANT for value in values):
+        return plan_inserted_values(statement, planning)
+    return planned

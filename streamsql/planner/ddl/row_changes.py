@@ -20,7 +20,9 @@ from streamsql.nodes import (
     Delete,
     Expression,
     InsertInto,
+    InsertValues,
     Query,
+    SelectAll,
     SelectExpression,
     SelectItem,
     SelectQuery,
@@ -28,6 +30,7 @@ from streamsql.nodes import (
     Subquery,
     Truncate,
     Update,
+    ValueRows,
 )
 from streamsql.parser import to_sql
 from streamsql.planner.plans.context import Planning
@@ -120,6 +123,22 @@ def _emptied(
     pull = _pull([_item(column) for column in columns], statement, planning)
     names = tuple(column.name for column in columns)
     return RowsPlan(table, pull, names, deletes=True, returning=returning)
+
+
+def plan_inserted_values(statement: InsertValues, planning: Planning) -> RowsPlan:
+    """INSERT .. VALUES of expressions into a plain table: as of a query of these rows."""
+    query = Query((SelectAll(),), ValueRows(statement.rows), span=statement.span)
+    return plan_inserted_rows(
+        InsertInto(
+            statement.target,
+            query,
+            columns=statement.columns,
+            returning=statement.returning,
+            text=statement.text,
+            span=statement.span,
+        ),
+        planning,
+    )
 
 
 def plan_inserted_rows(statement: InsertInto, planning: Planning) -> RowsPlan:

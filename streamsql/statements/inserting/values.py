@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from streamsql.errors import InternalError, UserError
 from streamsql.kafka.client import NewRecord
 from streamsql.nodes import InsertValues
+from streamsql.planner.ddl.row_changes import RowsPlan
 from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.registry.serdes import Schemas
@@ -17,7 +18,7 @@ from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting.records import insert_records
-from streamsql.statements.tables.changes import insert_rows
+from streamsql.statements.tables.changes import insert_rows, write_rows
 from streamsql.tokens import to_token
 from streamsql.values.records import can_encode, key_encoder, value_encoder
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
     """Returns when Kafka has acknowledged the records; the result is a token."""
     planned = context.plan(statement)
+    if isinstance(planned, RowsPlan):
+        return write_rows(planned, context)
     assert isinstance(planned, InsertValuesPlan)
     if planned.source.is_plain:
         return insert_rows(statement, planned, context)

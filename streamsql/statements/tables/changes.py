@@ -15,17 +15,14 @@ from streamsql.nodes import (
     Delete,
     InsertInto,
     InsertValues,
-    Query,
-    SelectAll,
     SelectItem,
     Truncate,
     Update,
-    ValueRows,
 )
 from streamsql.planner.ddl.row_changes import RowsPlan
 from streamsql.planner.plans.statements import InsertValuesPlan, PullPlan
 from streamsql.planner.returning import returning_query
-from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.planner.types.constants import evaluate_constant
 from streamsql.properties import standard
 from streamsql.results import Result
 from streamsql.runtime.state import Context
@@ -57,9 +54,13 @@ def truncate(statement: Truncate, context: Context) -> Iterable[Result]:
 def change_rows(
     statement: Update | Delete | Truncate | InsertInto, context: Context
 ) -> Iterable[Result]:
-    """Returns when the transaction is committed, or its records wait for COMMIT."""
     plan = context.plan(statement)
     assert isinstance(plan, RowsPlan)
+    return write_rows(plan, context)
+
+
+def write_rows(plan: RowsPlan, context: Context) -> Iterable[Result]:
+    """Returns when the transaction is committed, or its records wait for COMMIT."""
     table = plan.source
     rows = [row.values for row in pull.answer(plan.pull, context).rows]
     old, changed = _cells(plan, rows)
@@ -71,21 +72,12 @@ def change_rows(
 def insert_rows(
     statement: InsertValues, planned: InsertValuesPlan, context: Context
 ) -> Iterable[Result]:
-    """INSERT .. VALUES: constants are computed here, other rows by a query."""
-    values = [[evaluate_constant(e) for e in row.expressions] for row in planned.rows]
-    if any(value is NOT_CONSTANT for row in values for value in row):
-        query = Query((SelectAll(),), ValueRows(statement.rows), span=statement.span)
-        insert = InsertInto(
-            statement.target,
-            query,
-            columns=statement.columns,
-            returning=statement.returning,
-            text=statement.text,
-            span=statement.span,
-        )
-        return change_rows(insert, context)
+    """INSERT .. VALUES of constants."""
     table = planned.source
-    rows = [dict(zip(planned.columns, row, strict=True)) for row in values]
+    rows = [
+        dict(zip(planned.columns, map(evaluate_constant, row.expressions), strict=True))
+        for row in planned.rows
+    ]
     return _written(records_of(table, rows), rows, statement.returning, table, context)
 
 
