@@ -15,7 +15,7 @@ from engine.shops import SOURCE, apply, await_read, query_of
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.kafka.client import KafkaClient
 from streamsql.run_script import NamedText
-from streamsql.statements.changes import drafts
+from streamsql.statements.changes import planned_changes
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -67,14 +67,14 @@ def test_a_stream_gets_more_partitions(
     assert kafka.partitions(live.name("X")) == 3
     load.produce(300)
     _await_all(live, kafka, 600)
-    grow, length = drafts.grow_topic, live.engine.inspection.sequence
+    grow, length = planned_changes.grow_topic, live.engine.inspection.sequence
 
     def grown_and_killed(*arguments: object) -> bool:
         grow(*arguments)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(drafts, "grow_topic", grown_and_killed)
+        patched.setattr(planned_changes, "grow_topic", grown_and_killed)
         with pytest.raises(KeyboardInterrupt):
             apply(live, files(7))
     assert kafka.partitions(live.name("X")) == 7

@@ -66,7 +66,8 @@ def run(
 ) -> None:
     """Write all that is there to Kafka, in micro-batches."""
     producer = producer_settings(kafka.bootstrap, "catchup") | settings
-    writer = Jvm(spark).kafka_writer(rows, producer, log).outputMode("update")
+    jvm = Jvm(spark)
+    writer = jvm.kafka_writer(rows, jvm.kafka_sink(producer, log)).outputMode("update")
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     try:
         query.awaitTermination(120)
@@ -268,7 +269,7 @@ def test_all_of_it_in_real_time_mode(
         counted, f"'{out}'", key="K", value="to_json(struct(n, top))", timestamp="n * 1000"
     )
     real_time: dict[str, Any] = {"realTime": "5 seconds"}  # not in PySpark's type hints
-    writer = jvm.kafka_writer(rows, settings, log).outputMode("update")
+    writer = jvm.kafka_writer(rows, jvm.kafka_sink(settings, log)).outputMode("update")
     writer = writer.option("checkpointLocation", str(tmp_path)).trigger(**real_time)
     query = writer.start()
     try:

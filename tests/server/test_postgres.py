@@ -52,7 +52,7 @@ def test_psql(live: LiveListener) -> None:
     for line in (
         " sensor | n \n--------+---\n a      | 2\n(1 row)",
         ' a      |  1.50 | 2024-02-29 12:00:00+00 | {x,NULL} | {"CITY":"Bergen"}',
-        "ERROR:  SELECT column 'NOPE' cannot be resolved.\nLINE 1: SELECT n, nope FROM",
+        "ERROR:  column NOPE does not exist\nLINE 1: SELECT n, nope FROM",
         " a      | 1\n b      | 2\n a      | 3\n(3 rows)",
         '"pg_counts_pkey" PRIMARY KEY, btree (sensor)',
         " public | pg_readings | table | streamsql",
