@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from streamsql.errors import InternalError
-from streamsql.nodes import Emit, Query, SelectQuery
+from streamsql.nodes import (
+    Emit,
+    Query,
+    SelectAll,
+    SelectExpression,
+    SelectItem,
+    SelectQuery,
+    SourceRef,
+)
 from streamsql.planner.materialized import scans_of
 from streamsql.planner.operators import Named, Project, View
 from streamsql.planner.plans.context import Planning
@@ -26,11 +34,50 @@ _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
 _REASON = "it is a query of standard SQL"
 _HIDDEN = "$ORDER_"
 """Begins the names of columns that only sort the result."""
+_COMPARISONS = (
+    exp.And,
+    exp.Or,
+    exp.Paren,
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.Between,
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Boolean,
+    exp.Neg,
+)
 
 
 def is_standard(query: Query, planning: Planning) -> bool:
     """Whether a SELECT has the meaning of standard SQL in this session."""
     return query.emit is None and get_text(planning.session, SEMANTICS) == "standard"
+
+
+def is_plain(query: Query) -> bool:
+    """Whether a SELECT means the same in ksqlDB's dialect, whose stores answer it without Spark:
+    columns of one relation, where comparisons of columns and constants hold."""
+    plain = Query(
+        query.items, query.relation, where=query.where, limit=query.limit, offset=query.offset
+    )
+    source = query.relation
+    return (
+        plain == query
+        and isinstance(source, SourceRef)
+        and SourceRef(source.name, source.alias) == source
+        and all(map(_is_column, query.items))
+        and (query.where is None or all(isinstance(n, _COMPARISONS) for n in query.where.walk()))
+    )
+
+
+def _is_column(item: SelectItem) -> bool:
+    return isinstance(item, SelectAll) or (
+        isinstance(item, SelectExpression) and isinstance(item.expression, exp.Column)
+    )
 
 
 def plan_standard_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
