@@ -85,6 +85,13 @@ class Source:
         return bool(self.order) and self.created_by_query is None
 
     @property
+    def has_store(self) -> bool:
+        """Whether a store holds the rows of the table: one made by CREATE TABLE .. AS, a view, a
+        SOURCE TABLE or a plain table."""
+        made = self.created_by_query is not None or self.is_source or self.is_plain
+        return self.kind is Kind.TABLE and made and self.lookup is None
+
+    @property
     def shown(self) -> tuple[Column, ...]:
         """The columns of `SELECT *` in standard SQL."""
         if self.order:

@@ -15,7 +15,6 @@ from urllib.parse import quote
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.services.services import Services
-from streamsql.schema import Kind
 
 if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
@@ -178,7 +177,7 @@ class TableStores:
         return failures
 
     def _reconcile(self, failures: dict[str, Exception]) -> None:
-        served = {s.topic.name: s for s in self._catalog().sources.values() if is_served(s)}
+        served = {s.topic.name: s for s in self._catalog().sources.values() if s.has_store}
         with self._lock:
             gone = [topic for topic in self._opened if topic not in served]
             for topic in gone:
@@ -205,12 +204,6 @@ def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str
             trace = None if isinstance(error, StreamSQLError) else error
             _log.warning("the stores of %s are unavailable: %s", what, error, exc_info=trace)
     return {what: str(error) for what, error in failures.items()}
-
-
-def is_served(source: Source) -> bool:
-    """Whether a store answers for the table: one made by CREATE TABLE .. AS, or a SOURCE TABLE."""
-    made = source.created_by_query is not None or source.is_source
-    return source.kind is Kind.TABLE and made and source.lookup is None
 
 
 def _retention(source: Source) -> int | None:

@@ -108,7 +108,7 @@ class Scan(Operator):
         source, name = self.source, quote(self.source.name)
         if source.kind is Kind.STREAM:
             return f"it reads the history of the stream {name}"
-        if source.created_by_query is None and not source.is_source:
+        if not source.has_store:
             return f"the table {name}, made by CREATE TABLE, is not served from a store"
         if source.schema.headers:
             return f"{name} has header columns, which no store keeps"
