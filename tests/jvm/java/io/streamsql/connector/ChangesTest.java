@@ -154,7 +154,7 @@ class ChangesTest {
             "{'op':'u','before':{'id':1,'v':'a','b':'/w==','l':['b']}," + after + "}"));
     assertTrue(
         refusal(decoder, "{'op':'u','before':null," + after + "}")
-            .startsWith("$.after.V: the value"));
+            .startsWith("$.after.V: the unchanged value"));
   }
 
   @Test
