@@ -29,6 +29,7 @@ from streamsql.runtime.state import Context
 from streamsql.schema import ROW_KEY
 from streamsql.statements import pull
 from streamsql.statements.dispatch import handle
+from streamsql.statements.tables.seen import up_to_date
 from streamsql.statements.tables.writing import write
 from streamsql.values.python import value_of
 from streamsql.values.records import key_encoder, value_encoder
@@ -62,7 +63,8 @@ def change_rows(
 def write_rows(plan: RowsPlan, context: Context) -> Iterable[Result]:
     """Returns when the transaction is committed, or its records wait for COMMIT."""
     table = plan.source
-    rows = [row.values for row in pull.answer(plan.pull, context).rows]
+    current = up_to_date(context, table.topic.name)
+    rows = [row.values for row in pull.answer(plan.pull, current).rows]
     old, changed = _cells(plan, rows)
     records = [] if plan.deletes else records_of(table, changed)
     records = [*tombstones(table, changed if plan.deletes else old), *records]

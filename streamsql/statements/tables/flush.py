@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import ExternalError
 from streamsql.nodes import Flush
-from streamsql.properties import CONSISTENCY_TOKEN
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
-from streamsql.tokens import to_token
+from streamsql.statements.tables.seen import remember
 
 SECONDS = 120.0
 """How long to wait: a query that was just made starts first."""
@@ -48,7 +47,7 @@ def await_queries(context: Context) -> None:
             topic = sink.topic.name
             written[topic] = consistency.ends(topic, consistency.rest(query), deadline)
     if written:
-        context.session.properties[CONSISTENCY_TOKEN] = to_token(written)
+        remember(context.session, written)
 
 
 def in_order(catalog: Catalog) -> list[QueryLinks]:

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from streamsql.kafka.records import NewRecord
 from streamsql.properties import IMPLICIT_FLUSH, get_bool
 from streamsql.results import Message
-from streamsql.runtime.state import Context, EngineState
+from streamsql.runtime.state import Context
 from streamsql.statements.tables.flush import await_queries
+from streamsql.statements.tables.seen import remember
 from streamsql.tokens import to_token
 
 
 def write(context: Context, records: Mapping[str, Sequence[NewRecord]], count: int) -> Message:
-    """Writes the records of a statement, now or, in a transaction, when it commits. A pull query
-    that begins after that sees them: it reads their topic up to its end."""
+    """Writes the records of a statement, now or, in a transaction, when it commits. Queries of the
+    session see them from then on."""
     waiting = context.session.transaction
     if waiting is None:
-        token = _written(records, context.state)
+        token = _written(records, context)
         if get_bool(context.session.properties, IMPLICIT_FLUSH):
             await_queries(context)
         return Message("", token=token, count=count)
@@ -34,12 +35,15 @@ def commit(context: Context) -> None:
         write(context, waiting, 0)
 
 
-def _written(records: Mapping[str, Sequence[NewRecord]], state: EngineState) -> str | None:
+def _written(records: Mapping[str, Sequence[NewRecord]], context: Context) -> str | None:
     """The token of the records; None if there are none."""
     records = {topic: rows for topic, rows in records.items() if rows}
     if not records:
         return None
-    client = state.services.kafka.get()
+    client = context.state.services.kafka.get()
     if sum(map(len, records.values())) == 1:
-        return to_token({topic: client.insert(topic, rows) for topic, rows in records.items()})
-    return to_token(client.write_together(records))
+        ends = {topic: client.insert(topic, rows) for topic, rows in records.items()}
+    else:
+        ends = client.write_together(records)
+    remember(context.session, ends)
+    return to_token(ends)
