@@ -85,7 +85,9 @@ class _Finer:
 _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
     ExternalError: (_Finer(re.compile("^the server is busy"), TOO_MANY),),
     BindError: (
-        _Finer(re.compile("not a valid stream/table name|^\\S+ does not exist"), "42P01"),
+        _Finer(
+            re.compile("not a valid stream/table name|^(relation )?\\S+ does not exist"), "42P01"
+        ),
         _Finer(re.compile("functions? with the name"), "42883"),
         _Finer(re.compile("ambiguous"), "42702"),
         _Finer(re.compile("unknown type|queryId"), "42704"),

@@ -46,11 +46,7 @@ def test_behind_a_join_and_a_repartition(live: Live, kafka: KafkaClient) -> None
     rows = "SELECT * FROM $j EMIT CHANGES;"
     assert live.rows(rows, 1) == [(1, "Ann")]
     assert live.rows("SELECT * FROM $p EMIT CHANGES;", 1) == [("a", 5)]
-<<<<<<< HEAD
     # The join reads existing records in a micro-batch: uncommitted, it would be processed again.
-=======
-    # The join reads present records in a micro-batch: one not committed would be processed again.
->>>>>>> prose
     await_read(live, kafka, query_of(live, "J"))
     live.run(
         f"CREATE OR REPLACE STREAM $j {joined.format('UCASE(name) AS name, v')}"

@@ -9,6 +9,7 @@ from planner.plan_script import base_catalog
 from runtime.logged import LOGGED
 
 from streamsql import nodes
+from streamsql.planner.ddl.row_changes import RowsPlan
 from streamsql.planner.operators import Named, Project, Scan
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.invariants import problems
@@ -19,7 +20,7 @@ from streamsql.types import INT
 
 T = TypeVar("T")
 
-CHANGE_NO_CATALOG = {NothingToDo}
+CHANGE_NO_CATALOG = {NothingToDo, RowsPlan}
 """Plans of logged statements that leave the catalog as it is."""
 
 

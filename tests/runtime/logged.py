@@ -24,6 +24,7 @@ CREATE FUNCTION twice (x INT) RETURNS INT LANGUAGE PYTHON AS 'def twice(x): retu
 CREATE STREAM s (k INT KEY, x INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE STREAM made AS SELECT k, x FROM s EMIT CHANGES;
 CREATE VIEW v AS SELECT k FROM s;
+CREATE MATERIALIZED VIEW summed AS SELECT k, sum(x) AS x FROM s GROUP BY k;
 CREATE SOURCE TABLE looked_up (k INT PRIMARY KEY, y STRING) WITH (CONNECTION = 'JDBC',
   URL = 'jdbc:postgresql://h/d', DBTABLE = 't', PASSWORD = '${env:PASSWORD}', CACHE_ROWS = 3);
 CREATE STREAM joined AS SELECT s.k, y FROM s JOIN looked_up t ON s.x = t.k;
@@ -46,6 +47,9 @@ EXAMPLES: dict[type[nodes.Statement], str] = {
     nodes.DropType: "DROP TYPE money;",
     nodes.CreateView: "CREATE OR REPLACE VIEW v AS SELECT x FROM s;",
     nodes.DropView: "DROP VIEW v;",
+    nodes.CreateMaterializedView: """CREATE MATERIALIZED VIEW kept AS SELECT x, count(*) AS n FROM s
+        GROUP BY x;""",
+    nodes.DropMaterializedView: "DROP MATERIALIZED VIEW summed;",
     nodes.CreateSink: """CREATE OR REPLACE SINK files FROM s WITH (CONNECTION = 'FILE',
         PATH = '/data/o', FORMAT = 'CSV', PARTITION_BY = 'k', COMMIT_INTERVAL = '5 SECONDS');""",
     nodes.DropSink: "DROP SINK files;",

@@ -87,14 +87,14 @@ def test_refused(
 
 
 def test_statement_errors_tell_the_statement(client: TestClient) -> None:
-    found = client.post("/query", json={"ksql": "SELECT FROM x;"}).json()
+    found = client.post("/query", json={"ksql": "SELECT WHERE x;"}).json()
     assert found["@type"] == "statement_error"
-    assert found["statementText"] == "SELECT FROM x;"
+    assert found["statementText"] == "SELECT WHERE x;"
     assert found["message"].startswith("line 1:8: ")
 
 
 def test_a_statement_may_have_several_lines_as_people_write_them(client: TestClient) -> None:
-    found = client.post("/query", content='{"ksql": "SELECT\n\tFROM x;"}').json()
+    found = client.post("/query", content='{"ksql": "SELECT\n\tWHERE x;"}').json()
     assert found["message"].startswith("line 2:2: ")
 
 

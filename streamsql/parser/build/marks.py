@@ -95,6 +95,8 @@ def _trim_side(tokens: list[Token], i: int) -> str | None:
 
 
 def _nothing(tokens: list[Token], i: int) -> str | None:
+    if _type(tokens, i - 1) in ("SELECT", "COMMA"):  # a column called so
+        return None
     return "SELECT_NOTHING" if _type(tokens, i + 1) in ("FROM", "RPAR") else None
 
 

@@ -79,6 +79,11 @@ def _views(executed: Executed) -> JSON:
     return executed.entity("views", views=views)
 
 
+def _materialized_views(executed: Executed) -> JSON:
+    views = [{"name": row["View Name"], "topic": row["Kafka Topic"]} for row in executed.rows]
+    return executed.entity("materialized_views", views=views)
+
+
 _OF_A_SINK = {
     "name": "Sink Name",
     "reads": "Reads",
@@ -136,6 +141,7 @@ _LISTS: dict[str, Builder] = {
     "FUNCTIONS": _functions,
     "TYPES": _types,
     "VIEWS": _views,
+    "MATERIALIZED VIEWS": _materialized_views,
     "SINKS": _sinks,
     "PROPERTIES": _properties,
     "VARIABLES": _variables,

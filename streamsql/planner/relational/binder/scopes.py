@@ -154,6 +154,14 @@ def _unknown(node: exp.Column, scope: Scope) -> BindError:
         )
     return BindError(
         f"column {node.name} does not exist",
-        hint=did_you_mean(node.name, scope.names()),
+        hint=did_you_mean(node.name, scope.names()) or _columns_of(scope),
         span=span_of(node),
     )
+
+
+def _columns_of(scope: Scope) -> str | None:
+    """The columns of the only relation."""
+    if len(scope.entries) != 1 or not scope.entries[0].alias:
+        return None
+    (entry,) = scope.entries
+    return f"{entry.alias} has the columns {', '.join(name for name, _ in entry.columns)}."
