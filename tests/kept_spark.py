@@ -27,8 +27,6 @@ from streamsql.test_driver import fixture
 
 _CACHED_CLASSES = "spark.sql.codegen.cache.maxEntries"
 """Of the JVM, unlike other settings of Spark SQL: a session does not change it."""
-_CODEGEN = {name: value for name, value in fixture.SETTINGS.items() if "codegen" in name}
-"""For engines too. Compiled expressions run in tests/executor, tests/functions and `make soak`."""
 
 
 def install() -> None:
@@ -95,7 +93,7 @@ class KeptRuntime(SparkRuntime):
         super().__init__(data_dir, **options)
         if self._master in (DEFAULT_MASTER, fixture.MASTER):
             self._master, self._tuning = DEFAULT_MASTER, fixture.TUNING
-        given = {**_CODEGEN, **self._settings}
+        given = {_CACHED_CLASSES: fixture.SETTINGS[_CACHED_CLASSES], **self._settings}
         self._of_session = {
             name: value
             for name, value in given.items()
