@@ -25,9 +25,8 @@ from streamsql.test_driver.topic_records import TopicRecords
 MASTER = "local[32]"
 HEAP = "2048m"
 SETTINGS = {
-    # Many small queries: compiled code costs each of them more than it saves.
+    # Many small queries: what pays for a long one is a loss here.
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.streaming.minBatchesToRetain": "2",
 }

@@ -14,9 +14,6 @@ from streamsql.test_driver.fixture import runtime_for_tests
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     try:
-        session = runtime.start()
-        # Expressions are compiled here, as in an engine; the driver of test cases interprets them.
-        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
-        yield session
+        yield runtime.start()
     finally:
         runtime.stop()
