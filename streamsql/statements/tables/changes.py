@@ -77,7 +77,7 @@ def insert_rows(
     """INSERT .. VALUES of constants."""
     table = planned.source
     rows = [
-        dict(zip(planned.columns, map(evaluate_constant, row.expressions), strict=True))
+        dict(zip(row.columns, map(evaluate_constant, row.expressions), strict=True))
         for row in planned.rows
     ]
     return _written(records_of(table, rows), rows, statement.returning, table, context)

@@ -35,7 +35,7 @@ found["pull"] = list(client.query(pull, return_objects=True))
 found["http2"] = "".join(client.query(pull, use_http2=True))
 found["properties"] = len(client.get_properties())
 try:
-    client.ksql("SELECT FROM nonsense;")
+    client.ksql("SELECT WHERE nonsense;")
 except KSQLError as error:
     found["error"] = error.error_code
 found["closed"] = client.close_query("nothing")
