@@ -2,6 +2,7 @@ package io.streamsql.views;
 
 import java.util.Collections;
 import java.util.Iterator;
+import java.util.NoSuchElementException;
 import java.util.function.Function;
 
 /** Iterators that give one element at a time, and hold none. */
@@ -36,7 +37,9 @@ final class Iterators {
 
       @Override
       public T next() {
-        hasNext();
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
         return part.next();
       }
     };

@@ -9,6 +9,7 @@ import java.util.Map;
 /** A bag of rows with weights, in which the weights of equal rows add up. */
 final class Weights {
   /** A row and how often it is there; less than zero where a change takes it away. */
+  @SuppressWarnings("ArrayRecordComponent")
   record Weighted(byte[] row, long weight) {}
 
   private final Map<ByteBuffer, Long> weights = new LinkedHashMap<>();
@@ -27,6 +28,8 @@ final class Weights {
     return weights.isEmpty();
   }
 
+  /** The rows with their weights. */
+  @SuppressWarnings("ByteBufferBackingArray") // each wraps a whole array
   List<Weighted> rows() {
     List<Weighted> rows = new ArrayList<>(weights.size());
     weights.forEach((row, weight) -> rows.add(new Weighted(row.array(), weight)));

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -102,7 +103,7 @@ final class Changes {
       return !of(key).isEmpty();
     }
 
-    private TreeMap<byte[], byte[]> of(byte[] key) {
+    private Map<byte[], byte[]> of(byte[] key) {
       return items.getOrDefault(key, new TreeMap<>(Arrays::compare));
     }
   }
