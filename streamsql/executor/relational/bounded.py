@@ -94,7 +94,7 @@ class Evaluation:
         raise UnsupportedError(f"{type(relation).__name__} is not supported.")
 
     def _join(self, node: Join) -> DataFrame:
-        safe = node.null_safe or (False,) * len(node.equalities)
+        safe = node.nulls_equal
         met = [
             native.column(a).eqNullSafe(native.column(b))
             if null_safe

@@ -91,17 +91,13 @@ def _key(node: Join, side: int) -> list[Column]:
     return [native.column(equality[side]) for equality in node.equalities]
 
 
-def _null_safe(node: Join) -> tuple[bool, ...]:
-    return node.null_safe or (False,) * len(node.equalities)
-
-
 def _may_be_null(node: Join) -> bool:
     """Whether a row may have no key, because one of its values is null."""
-    return not all(_null_safe(node))
+    return not all(node.nulls_equal)
 
 
 def _has_key(node: Join, side: int) -> Column:
-    values = zip(_key(node, side), _null_safe(node), strict=True)
+    values = zip(_key(node, side), node.nulls_equal, strict=True)
     return reduce(and_, (value.isNotNull() for value, safe in values if not safe))
 
 

@@ -215,6 +215,11 @@ class Join(Relation):
     """By equality, whether a null equals a null (IS NOT DISTINCT FROM); empty: nowhere."""
 
     @property
+    def nulls_equal(self) -> tuple[bool, ...]:
+        """`null_safe` of each equality."""
+        return self.null_safe or (False,) * len(self.equalities)
+
+    @property
     def fields(self) -> tuple[Field, ...]:
         if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
             return self.left.fields

@@ -49,7 +49,7 @@ def _pair(
 
 def on(node: Join) -> list[Expression]:
     """All conditions of a join."""
-    safe = node.null_safe or (False,) * len(node.equalities)
+    safe = node.nulls_equal
     equal = [
         compare(exp.NullSafeEQ if null else exp.EQ, a, b)
         for (a, b), null in zip(node.equalities, safe, strict=True)

@@ -60,7 +60,7 @@ def _joined(join: Join, field: Field) -> bool:
     if join.kind is JoinKind.FULL or (join.kind is JoinKind.LEFT and not is_left):
         return False
     if join.kind in (JoinKind.INNER, JoinKind.SEMI):
-        safe = join.null_safe or (False,) * len(join.equalities)
+        safe = join.nulls_equal
         for equality, null_safe in zip(join.equalities, safe, strict=True):
             of = equality[0 if is_left else 1]
             if not null_safe and isinstance(of, exp.Column) and of.name == field.id:
