@@ -263,6 +263,22 @@ def system_columns() -> list[Column]:
     return [quoted(name) for name in SYSTEM_COLUMNS]
 
 
+def made_columns(
+    time: Column, is_deleted: Column, partition: Column, offset: Column
+) -> list[Column]:
+    """The system columns of rows that an operator makes: without headers and bounds."""
+    none = F.lit(None).cast("bigint")
+    return [
+        time.alias(TIME_COLUMN),
+        is_deleted.alias(NULL_COLUMN),
+        F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
+        none.alias(START_COLUMN),
+        none.alias(END_COLUMN),
+        partition.alias(PARTITION_COLUMN),
+        offset.alias(OFFSET_COLUMN),
+    ]
+
+
 def columns_of(names: Iterable[str]) -> dict[str, Column]:
     """The frame's columns by name, for expressions."""
     return {name: quoted(name) for name in names}

@@ -15,15 +15,12 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.executor.expressions.expression import ColumnContext, column, predicate
 from streamsql.executor.frames.context import (
-    END_COLUMN,
-    HEADERS_COLUMN,
-    HEADERS_TYPE,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
-    START_COLUMN,
     TIME_COLUMN,
     Scope,
+    made_columns,
     quoted,
     system_columns,
 )
@@ -315,15 +312,7 @@ def _result(
 
 def _system() -> list[Column]:
     """A match has the time of its last row, and its own place."""
-    return [
-        F.col("time").alias(TIME_COLUMN),
-        F.lit(False).alias(NULL_COLUMN),
-        F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
-        F.lit(None).cast("bigint").alias(START_COLUMN),
-        F.lit(None).cast("bigint").alias(END_COLUMN),
-        F.col("partition").alias(PARTITION_COLUMN),
-        F.col("offset").alias(OFFSET_COLUMN),
-    ]
+    return made_columns(F.col("time"), F.lit(False), F.col("partition"), F.col("offset"))
 
 
 LOWERING = Lowering(lower, row_by_row(lower))

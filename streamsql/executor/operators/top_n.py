@@ -9,16 +9,13 @@ from pyspark.sql.types import StructType
 
 from streamsql.executor.expressions.expression import column
 from streamsql.executor.frames.context import (
-    END_COLUMN,
-    HEADERS_COLUMN,
-    HEADERS_TYPE,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
-    START_COLUMN,
     SYSTEM_COLUMNS,
     TIME_COLUMN,
     Scope,
+    made_columns,
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
@@ -144,7 +141,6 @@ def _result(
         F.col("partition").alias(PARTITION_COLUMN),
         F.col("offset").alias(OFFSET_COLUMN),
     )
-    none = F.lit(None).cast("bigint")
     return rows.select(
         *(
             quoted(_GROUP).getField(f"key{number}").alias(key.name)
@@ -153,13 +149,7 @@ def _result(
         quoted(node.number),
         *([quoted(node.rank)] if node.rank else []),
         *(quoted(_ROW).getField(name).alias(name) for name in carried),
-        TIME_COLUMN,
-        NULL_COLUMN,
-        F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
-        none.alias(START_COLUMN),
-        none.alias(END_COLUMN),
-        PARTITION_COLUMN,
-        OFFSET_COLUMN,
+        *made_columns(*map(quoted, (TIME_COLUMN, NULL_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN))),
     )
 
 

@@ -8,15 +8,8 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.expressions.expression import column
 from streamsql.executor.frames.context import (
-    END_COLUMN,
-    HEADERS_COLUMN,
-    HEADERS_TYPE,
-    NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    START_COLUMN,
-    TIME_COLUMN,
     Scope,
+    made_columns,
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
@@ -48,17 +41,8 @@ def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
 
 def bounded_columns(offset: Column) -> list[Column]:
     """The system columns of rows without a topic."""
-    none = F.lit(None).cast("bigint")
-    columns = {
-        TIME_COLUMN: F.unix_millis(F.current_timestamp()),
-        NULL_COLUMN: F.lit(False),
-        HEADERS_COLUMN: F.lit(None).cast(HEADERS_TYPE),
-        START_COLUMN: none,
-        END_COLUMN: none,
-        PARTITION_COLUMN: F.lit(0),
-        OFFSET_COLUMN: offset.cast("bigint"),
-    }
-    return [value.alias(name) for name, value in columns.items()]
+    now = F.unix_millis(F.current_timestamp())
+    return made_columns(now, F.lit(False), F.lit(0), offset.cast("bigint"))
 
 
 LOWERING = Lowering(lower, row_by_row(lower))

@@ -7,15 +7,9 @@ from pyspark.sql import functions as F
 
 from streamsql.errors import InternalError
 from streamsql.executor.frames.context import (
-    END_COLUMN,
-    HEADERS_COLUMN,
-    HEADERS_TYPE,
     NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    START_COLUMN,
-    TIME_COLUMN,
     Scope,
+    made_columns,
     quoted,
 )
 from streamsql.executor.operators.lowering import Inputs, Lowering, present
@@ -28,7 +22,6 @@ from streamsql.executor.relational.places import same_places
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators import View
 from streamsql.planner.relational.algebra import Field
-from streamsql.schema import ROW_KEY
 
 
 def lower(node: View, inputs: Inputs, scope: Scope) -> DataFrame:
@@ -73,24 +66,15 @@ def _kept(node: View) -> tuple[Field, ...]:
 
 def _table(node: View, rows: DataFrame, hidden: Column) -> DataFrame:
     """Rows of the fields as the schema's columns, with the columns of every frame."""
-    fields = iter(node.fields)
-    columns = [
-        (hidden if c.name == ROW_KEY else quoted(next(fields).id))
-        .cast(spark_type(c.type))
-        .alias(c.name)
-        for c in node.schema
-    ]
-    none = F.lit(None).cast("bigint")
-    return rows.select(
-        *columns,
-        none.alias(TIME_COLUMN),
-        quoted(NULL_COLUMN),
-        F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
-        none.alias(START_COLUMN),
-        none.alias(END_COLUMN),
-        F.lit(0).alias(PARTITION_COLUMN),
-        F.lit(0).cast("bigint").alias(OFFSET_COLUMN),
+    cells = [hidden] if node.has_hidden_key else []
+    cells += [quoted(field.id) for field in node.fields]
+    columns = (
+        cell.cast(spark_type(c.type)).alias(c.name)
+        for cell, c in zip(cells, node.schema, strict=True)
     )
+    none = F.lit(None).cast("bigint")
+    place = F.lit(0), F.lit(0).cast("bigint")
+    return rows.select(*columns, *made_columns(none, quoted(NULL_COLUMN), *place))
 
 
 def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
@@ -99,7 +83,7 @@ def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame
     }
     rows = Evaluation(scope, sources).rows(node.plan.root)
     rows = rows.withColumn(NULL_COLUMN, F.lit(False))
-    if ROW_KEY not in node.schema.names:
+    if not node.has_hidden_key:
         return _table(node, rows, F.lit(None))
     key = node.plan.key
     rows = rows.withColumn("$bytes", packed(_kept(node) if key is None else key, scope))

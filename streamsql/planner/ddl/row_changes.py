@@ -180,9 +180,7 @@ def _column(name: str) -> Expression:
 
 def _item(column: Column, value: Expression | None = None) -> SelectExpression:
     if value is None:
-        # A relation's own hidden key has that name.
-        alias = f"{OLD}KEY" if column.name == ROW_KEY else column.name
-        return SelectExpression(_column(column.name), alias)
+        return SelectExpression(_column(column.name), column.name)
     cast = exp.Cast(this=value.copy(), to=column.type.copy())
     cast.meta.update(value.meta)
     return SelectExpression(cast, column.name)

@@ -29,9 +29,9 @@ class View(Operator):
     """Its sources, each once."""
     plan: RelationalPlan
     columns: Schema
-    """The key columns, or ROW_KEY, and the columns of the result."""
+    """The key columns, or ROW_KEY as a hidden key, and the columns of the result."""
     fields: tuple[Field, ...]
-    """The field of each column of the schema but ROW_KEY."""
+    """The field of each column of the schema but the hidden key."""
 
     bindings = ()
     obstacles = ("a materialized view is maintained batch by batch",)
@@ -54,6 +54,12 @@ class View(Operator):
     @property
     def schema(self) -> Schema:
         return self.columns
+
+    @property
+    def has_hidden_key(self) -> bool:
+        """Whether the first column is ROW_KEY, and no field's: a result may have a column of that
+        name, the key of a plain table."""
+        return len(self.columns) > len(self.fields)
 
     @property
     def kind(self) -> Kind:
