@@ -62,13 +62,9 @@ def _engine(servers: str | None, kafka: dict[str, str]) -> Iterator[Engine]:
 
     with TemporaryDirectory(prefix="streamsql-slt-") as folder:
         config = EngineConfig(data_dir=Path(folder), bootstrap_servers=servers, kafka=kafka)
-        engine = Engine(config)
-        try:
-            engine.start()
+        with Engine(config) as engine:
             engine.wait_until_ready(READY_SECONDS)
             yield engine
-        finally:
-            engine.close()
 
 
 class _Session:

@@ -30,7 +30,7 @@ from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
-from streamsql.planner.pull.standard import is_plain, is_standard, plan_standard_pull
+from streamsql.planner.pull.standard import is_common, is_standard, plan_standard_pull
 from streamsql.planner.relational.functions import UnknownFunctionError
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import Built, build_query
@@ -128,7 +128,7 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
     query = statement.query
     if is_standard(query, planning):
-        if is_plain(query):
+        if is_common(query):
             with contextlib.suppress(StreamSQLError):  # which the standard words
                 return plan_pull(statement, planning)
         try:

@@ -66,8 +66,8 @@ def _replaced(before: str, after: str) -> str:
         planned = script.run(statement.replace("CREATE ", "CREATE OR REPLACE ", 1) + ";")
     except StreamSQLError:
         return "refused"
-    anew = isinstance(planned, QueryStatementPlan) and planned.rebuilds
-    return _REBUILT if anew else _GOES_ON
+    rebuilt = isinstance(planned, QueryStatementPlan) and planned.rebuilds
+    return _REBUILT if rebuilt else _GOES_ON
 
 
 def _shown(change: Change, keeps: bool) -> str:

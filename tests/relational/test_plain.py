@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsql.planner.pull.standard import is_plain
+from streamsql.planner.pull.standard import is_common
 from tests.relational.small import query
 
 
@@ -17,7 +17,7 @@ from tests.relational.small import query
     ],
 )
 def test_a_plain_select(text: str) -> None:
-    assert is_plain(query(text))
+    assert is_common(query(text))
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_a_plain_select(text: str) -> None:
     ],
 )
 def test_a_select_of_standard_sql_alone(text: str) -> None:
-    assert not is_plain(query(text))
+    assert not is_common(query(text))

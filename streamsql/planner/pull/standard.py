@@ -58,7 +58,7 @@ def is_standard(query: Query, planning: Planning) -> bool:
     return query.emit is None and get_text(planning.session, SEMANTICS) == "standard"
 
 
-def is_plain(query: Query) -> bool:
+def is_common(query: Query) -> bool:
     """Whether a SELECT means the same in ksqlDB's dialect, whose stores answer it without Spark:
     columns of one relation, where comparisons of columns and constants hold."""
     plain = Query(
