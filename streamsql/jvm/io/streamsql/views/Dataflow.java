@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.storage.StorageLevel;
 
 /**
  * How a view follows its topics: native fragments and operators with state, made once, from the
@@ -29,7 +28,11 @@ public final class Dataflow {
           "spark.sql.exchange.reuse", "false");
 
   /** What gives rows: an input if it has a topic, else an operator over a fragment. */
-  private record Node(String topic, Fragment fragment, ViewOperator operator, StructType columns) {}
+  private record Node(String topic, Fragment fragment, ViewOperator operator, StructType columns) {
+    boolean isTopic() {
+      return topic != null;
+    }
+  }
 
   private final SparkSession session;
   private final SparkSession planning;
@@ -85,56 +88,52 @@ public final class Dataflow {
     return fragment;
   }
 
-  /** One batch of the dataflow, whose rows are computed when they are asked for. */
-  final class Batch implements AutoCloseable {
-    private final Map<String, RDD<InternalRow>> topics;
+  /** The rows of its end. */
+  RDD<InternalRow> rows(Transport transport, ViewStores stores) {
+    return new Computation(transport, stores).rows(end);
+  }
+
+  /** Whether no exchange of it does more than place rows, so that its RDDs serve many batches. */
+  boolean isStatic() {
+    return end.isStatic() && nodes.stream().allMatch(n -> n.isTopic() || n.fragment().isStatic());
+  }
+
+  /** Makes RDDs of fragments and operators, one for each node. */
+  private final class Computation {
+    private final Transport transport;
     private final ViewStores stores;
-    private final long number;
     private final Map<Integer, RDD<InternalRow>> made = new HashMap<>();
-    private final List<RDD<InternalRow>> kept = new ArrayList<>();
 
-    /**
-     * @param topics the records of each topic that has some
-     */
-    Batch(Map<String, RDD<InternalRow>> topics, ViewStores stores, long number) {
-      this.topics = topics;
+    Computation(Transport transport, ViewStores stores) {
+      this.transport = transport;
       this.stores = stores;
-      this.number = number;
     }
 
-    RDD<InternalRow> rows() {
-      return end.rows(this::rows);
+    RDD<InternalRow> rows(Fragment fragment) {
+      return fragment.rows(this::rows, transport);
     }
 
-    private RDD<InternalRow> rows(int node) {
-      RDD<InternalRow> found = made.get(node);
+    private RDD<InternalRow> rows(int number) {
+      RDD<InternalRow> found = made.get(number);
       if (found == null) {
-        found = compute(node);
-        if (uses.getOrDefault(node, 0) > 1) {
-          found = new CopiedRows(found, nodes.get(node).columns());
-          found.persist(StorageLevel.MEMORY_AND_DISK());
-          kept.add(found);
+        found = compute(number);
+        if (uses.getOrDefault(number, 0) > 1) {
+          found = transport.shared(found, nodes.get(number).columns());
         }
-        made.put(node, found);
+        made.put(number, found);
       }
       return found;
     }
 
     private RDD<InternalRow> compute(int number) {
       Node node = nodes.get(number);
-      if (node.topic() != null) {
-        RDD<InternalRow> records = topics.get(node.topic());
-        return records == null ? session.sparkContext().emptyRDD(OperatorRows.TYPE) : records;
+      if (node.isTopic()) {
+        return transport.records(node.topic());
       }
-      RDD<InternalRow> rows = node.fragment().rows(this::rows);
+      RDD<InternalRow> rows = rows(node.fragment());
       return node.operator() == null
           ? rows
-          : new OperatorRows(rows, node.operator(), number, stores, this.number);
-    }
-
-    @Override
-    public void close() {
-      kept.forEach(rows -> rows.unpersist(false));
+          : new OperatorRows(rows, node.operator(), number, stores, transport.batch());
     }
   }
 
@@ -144,7 +143,7 @@ public final class Dataflow {
     for (int i = 0; i < nodes.size(); i++) {
       Node node = nodes.get(i);
       String what =
-          node.topic() != null
+          node.isTopic()
               ? "topic " + node.topic()
               : node.operator() == null ? "shared" : node.operator().getClass().getSimpleName();
       text.append(i).append(": ").append(what).append('\n');

@@ -7,9 +7,12 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.Exchange;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
@@ -37,18 +40,34 @@ final class Fragment {
     return numbers;
   }
 
-  /** Its rows in a batch in which its leaves have these. */
-  RDD<InternalRow> rows(IntFunction<RDD<InternalRow>> leaves) {
+  /** Whether its RDDs serve many batches: no exchange of it depends on the rows of one. */
+  boolean isStatic() {
+    return !plan.exists(
+        node ->
+            node instanceof Exchange
+                && !(node instanceof ShuffleExchangeExec each && places(each)));
+  }
+
+  private static boolean places(ShuffleExchangeExec exchange) {
+    return !(exchange.outputPartitioning() instanceof RangePartitioning);
+  }
+
+  /** Its rows, where its leaves have these. */
+  RDD<InternalRow> rows(IntFunction<RDD<InternalRow>> leaves, Transport transport) {
     SparkPlan filled =
         plan.transformUp(
             new AbstractPartialFunction<>() {
               @Override
               public boolean isDefinedAt(SparkPlan node) {
-                return node instanceof RDDScanExec scan && scan.rdd() instanceof Leaf;
+                return node instanceof ShuffleExchangeExec
+                    || node instanceof RDDScanExec scan && scan.rdd() instanceof Leaf;
               }
 
               @Override
               public SparkPlan apply(SparkPlan node) {
+                if (node instanceof ShuffleExchangeExec exchange) {
+                  return transport.exchanged(exchange);
+                }
                 RDDScanExec scan = (RDDScanExec) node;
                 return new RDDScanExec(
                     scan.output(),

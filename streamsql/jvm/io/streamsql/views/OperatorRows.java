@@ -16,10 +16,14 @@ final class OperatorRows extends RDD<InternalRow> {
   private final ViewOperator operator;
   private final int number;
   private final ViewStores stores;
-  private final long batch;
+  private final Transport.BatchNumber batch;
 
   OperatorRows(
-      RDD<InternalRow> rows, ViewOperator operator, int number, ViewStores stores, long batch) {
+      RDD<InternalRow> rows,
+      ViewOperator operator,
+      int number,
+      ViewStores stores,
+      Transport.BatchNumber batch) {
     super(rows, TYPE);
     this.operator = operator;
     this.number = number;
@@ -34,7 +38,7 @@ final class OperatorRows extends RDD<InternalRow> {
     if (!operator.hasState()) {
       return CollectionConverters.asScala(new KeyedRows(operator, rows, null, () -> {}));
     }
-    ViewStores.Opened store = stores.open(number, split.index(), batch);
+    ViewStores.Opened store = stores.open(number, split.index(), batch.value);
     return CollectionConverters.asScala(new KeyedRows(operator, rows, store, store::commit));
   }
 

@@ -7,6 +7,7 @@ import io.streamsql.monitoring.QueryProgress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec;
 import org.apache.spark.sql.execution.streaming.Sink;
@@ -34,12 +36,17 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class ViewSink implements Sink {
   private static final String ID = "streamsql.view";
   private static final String RUN = "spark.jobGroup.id";
+
+  /** Up to so many records one task is faster than stages. */
+  private static final long LOCAL_RECORDS = 10_000;
+
   private static final Map<String, ViewSink> PREPARED = new ConcurrentHashMap<>();
 
   private final Dataflow dataflow;
   private final String checkpoint;
   private final KafkaSink writer;
   private ViewStores stores;
+  private LocalBatches local;
 
   private ViewSink(Dataflow dataflow, String checkpoint, KafkaSink writer) {
     this.dataflow = dataflow;
@@ -80,42 +87,70 @@ public final class ViewSink implements Sink {
       String run = session.sparkContext().getLocalProperty(RUN);
       stores = new ViewStores(session, checkpoint, run);
     }
-    try (Dataflow.Batch run = dataflow.new Batch(records(frame), stores, number)) {
+    List<MicroBatchScanExec> scans = scans(frame);
+    if (isLocal(session) && records(scans) <= LOCAL_RECORDS) {
+      if (local == null) {
+        local = new LocalBatches(session.sparkContext(), dataflow, stores);
+      }
+      local.run(topics(scans), number, (part, rows) -> write(writer, part, rows, number));
+      return;
+    }
+    try (var run = new ShuffledBatch(session.sparkContext(), topics(scans), number)) {
       KafkaSink sink = writer;
-      run.rows().toJavaRDD().foreachPartition(rows -> write(sink, rows, number));
+      dataflow
+          .rows(run, stores)
+          .toJavaRDD()
+          .foreachPartition(rows -> write(sink, TaskContext.getPartitionId(), rows, number));
     }
   }
 
-  /** The records of the batch by topic. */
-  private static Map<String, RDD<InternalRow>> records(
-      org.apache.spark.sql.classic.Dataset<Row> batch) {
-    Map<String, RDD<InternalRow>> found = new HashMap<>();
+  private boolean isLocal(SparkSession session) {
+    return session.sparkContext().isLocal() && dataflow.isStatic();
+  }
+
+  private static List<MicroBatchScanExec> scans(org.apache.spark.sql.classic.Dataset<Row> batch) {
     SparkPlan plan = batch.queryExecution().executedPlan();
-    for (SparkPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
-      if (leaf instanceof MicroBatchScanExec scan) {
-        found.put(topic(scan.end().json()), scan.execute());
-      }
-    }
+    return CollectionConverters.asJava(plan.collectLeaves()).stream()
+        .filter(MicroBatchScanExec.class::isInstance)
+        .map(MicroBatchScanExec.class::cast)
+        .toList();
+  }
+
+  private static Map<String, RDD<InternalRow>> topics(List<MicroBatchScanExec> scans) {
+    Map<String, RDD<InternalRow>> found = new HashMap<>();
+    scans.forEach(scan -> found.put(offsets(scan.end()).fieldNames().next(), scan.execute()));
     return found;
   }
 
-  /** The topic of offsets, {@code {"topic": {"0": 17, "1": 4}}}. */
-  private static String topic(String offsets) {
+  /** How many offsets the batch has: at least the number of its records. */
+  private static long records(List<MicroBatchScanExec> scans) {
+    long count = 0;
+    for (MicroBatchScanExec scan : scans) {
+      JsonNode begins = offsets(scan.start()).elements().next();
+      for (var end : offsets(scan.end()).elements().next().properties()) {
+        count += end.getValue().asLong() - begins.path(end.getKey()).asLong();
+      }
+    }
+    return count;
+  }
+
+  /** Offsets, {@code {"topic": {"0": 17, "1": 4}}}. */
+  private static JsonNode offsets(Offset offset) {
     try {
-      JsonNode topics = Json.TREES.readTree(offsets);
-      return topics.fieldNames().next();
+      return Json.TREES.readTree(offset.json());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  private static void write(KafkaSink sink, java.util.Iterator<InternalRow> rows, long number) {
+  private static void write(
+      KafkaSink sink, int partition, java.util.Iterator<InternalRow> rows, long number) {
     if (sink == null) {
       rows.forEachRemaining(row -> {});
       return;
     }
     Throwable failure = null;
-    sink.open(TaskContext.getPartitionId(), number);
+    sink.open(partition, number);
     try {
       while (rows.hasNext()) {
         sink.process((UnsafeRow) rows.next());

@@ -1,0 +1,32 @@
+package io.streamsql.views;
+
+import java.io.Serializable;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.types.StructType;
+
+/** How rows of a batch get from topics, fragments and operators to those that read them. */
+interface Transport {
+  /** The number of the batch that is computed. Spark serializes what it is part of, to check it. */
+  final class BatchNumber implements Serializable {
+    private static final long serialVersionUID = 1L;
+    long value;
+
+    BatchNumber(long value) {
+      this.value = value;
+    }
+  }
+
+  BatchNumber batch();
+
+  /** The records of a topic. */
+  RDD<InternalRow> records(String topic);
+
+  /** Rows that are read more than once. */
+  RDD<InternalRow> shared(RDD<InternalRow> rows, StructType columns);
+
+  /** A plan that gives the rows of an exchange. */
+  SparkPlan exchanged(ShuffleExchangeExec exchange);
+}
