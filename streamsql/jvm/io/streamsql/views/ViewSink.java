@@ -37,7 +37,7 @@ public final class ViewSink implements Sink {
   private static final String ID = "streamsql.view";
   private static final String RUN = "spark.jobGroup.id";
 
-  /** Up to so many records one task is faster than stages. */
+  /** Batches of more records are computed by stages, side by side. */
   private static final long LOCAL_RECORDS = 10_000;
 
   private static final Map<String, ViewSink> PREPARED = new ConcurrentHashMap<>();
