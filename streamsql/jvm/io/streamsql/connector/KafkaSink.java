@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -73,6 +74,7 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient Thread task;
   private transient Queue<String> refused;
   private transient QueryMetrics metrics;
+  private transient Supplier<Long> inputTime;
   private transient UTF8String topicBytes;
   private transient String topic;
 
@@ -114,6 +116,15 @@ public final class KafkaSink extends PythonForeachWriter {
     @SuppressWarnings({"unchecked", "rawtypes"})
     ForeachWriter<Row> sink = (ForeachWriter) to;
     return rows.writeStream().foreach(sink);
+  }
+
+  /**
+   * Measures the latency of records without a timestamp.
+   *
+   * @param time gives the timestamp (ms) of the oldest input of a record; null: not known
+   */
+  public void measureFrom(Supplier<Long> time) {
+    inputTime = time;
   }
 
   @Override
@@ -212,12 +223,12 @@ public final class KafkaSink extends PythonForeachWriter {
   /** The producer's callback for a record. It holds the record's timestamp, not the record. */
   private Callback acknowledged(ProducerRecord<byte[], byte[]> record) {
     Long timestamp = record.timestamp();
-    long time = timestamp == null ? System.currentTimeMillis() : timestamp;
+    Long time = timestamp != null || inputTime == null ? timestamp : inputTime.get();
     return (written, e) -> sent(written, time, e);
   }
 
   /** Called by the producer: within send() for records that it rejects, later by its own thread. */
-  private void sent(RecordMetadata written, long time, Exception e) {
+  private void sent(RecordMetadata written, Long time, Exception e) {
     if (e == null) {
       if (metrics != null) {
         metrics.wrote(written, time, live);

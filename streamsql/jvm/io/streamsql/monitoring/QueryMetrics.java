@@ -92,15 +92,19 @@ public final class QueryMetrics {
   /**
    * Kafka has acknowledged a record of the query.
    *
-   * @param time its own timestamp (ms); what Kafka acknowledges may be that of the broker's clock
+   * @param time from which its latency counts (ms): its own timestamp, since what Kafka
+   *     acknowledges may be that of the broker's clock; null: not known
    * @param live whether its latency counts as a recent one
    */
-  public void wrote(RecordMetadata record, long time, boolean live) {
+  public void wrote(RecordMetadata record, Long time, boolean live) {
     long now = System.currentTimeMillis();
     recordsOut.increment();
     bytesOut.add(
         Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize()));
     lastOut = now;
+    if (time == null) {
+      return;
+    }
     long latency = Math.max(0, now - time);
     latencySum.add(latency);
     int place = Arrays.binarySearch(BOUNDS, latency);

@@ -128,7 +128,7 @@ public final class Dataflow {
     private RDD<InternalRow> compute(int number) {
       Node node = nodes.get(number);
       if (node.isTopic()) {
-        return transport.records(node.topic());
+        return transport.records(node.topic(), node.columns());
       }
       RDD<InternalRow> rows = rows(node.fragment());
       return node.operator() == null

@@ -50,6 +50,15 @@ final class LocalBatches implements Transport {
     }
   }
 
+  /** The least timestamp of the records read in this batch (ms); null: none has been read. */
+  Long oldest() {
+    long oldest = Long.MAX_VALUE;
+    for (LocalRecords each : topics.values()) {
+      oldest = Math.min(oldest, each.oldest());
+    }
+    return oldest == Long.MAX_VALUE ? null : oldest;
+  }
+
   private void write(TaskContext task, Writer writer) {
     for (Partition part : rows.partitions()) {
       writer.write(part.index(), CollectionConverters.asJava(rows.iterator(part, task)));
@@ -64,8 +73,9 @@ final class LocalBatches implements Transport {
   }
 
   @Override
-  public RDD<InternalRow> records(String topic) {
-    return topics.computeIfAbsent(topic, each -> new LocalRecords(context));
+  public RDD<InternalRow> records(String topic, StructType columns) {
+    int timestamp = columns.fieldIndex("timestamp");
+    return topics.computeIfAbsent(topic, each -> new LocalRecords(context, timestamp));
   }
 
   @Override

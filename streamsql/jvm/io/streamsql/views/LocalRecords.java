@@ -13,13 +13,19 @@ import scala.jdk.javaapi.CollectionConverters;
 /** The records of a topic in one partition, each batch others. */
 final class LocalRecords extends RDD<InternalRow> {
   private static final long serialVersionUID = 1L;
+  private final int timestamp;
   private transient RDD<InternalRow> batch;
+  private transient long oldest;
 
-  LocalRecords(SparkContext context) {
+  /**
+   * @param timestamp the place of the records' timestamp
+   */
+  LocalRecords(SparkContext context, int timestamp) {
     super(
         context,
         CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
         OperatorRows.TYPE);
+    this.timestamp = timestamp;
   }
 
   /**
@@ -27,17 +33,30 @@ final class LocalRecords extends RDD<InternalRow> {
    */
   void set(RDD<InternalRow> records) {
     batch = records;
+    oldest = Long.MAX_VALUE;
+  }
+
+  /** The least timestamp of what has been read of the batch (ms); without records the greatest. */
+  long oldest() {
+    return oldest;
   }
 
   @Override
   public Iterator<InternalRow> compute(Partition split, TaskContext context) {
     RDD<InternalRow> records = batch;
     List<Partition> parts = records == null ? List.of() : Arrays.asList(records.partitions());
-    return CollectionConverters.asScala(
+    java.util.Iterator<InternalRow> rows =
         Iterators.concat(
             Iterators.<Partition, java.util.Iterator<InternalRow>>transform(
                 parts.iterator(),
-                part -> CollectionConverters.asJava(records.iterator(part, context)))));
+                part -> CollectionConverters.asJava(records.iterator(part, context))));
+    return CollectionConverters.asScala(
+        Iterators.<InternalRow, InternalRow>transform(rows, this::timed));
+  }
+
+  private InternalRow timed(InternalRow row) {
+    oldest = Math.min(oldest, row.getLong(timestamp) / 1000);
+    return row;
   }
 
   @Override

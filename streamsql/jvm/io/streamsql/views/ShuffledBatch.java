@@ -33,7 +33,7 @@ final class ShuffledBatch implements Transport, AutoCloseable {
   }
 
   @Override
-  public RDD<InternalRow> records(String topic) {
+  public RDD<InternalRow> records(String topic, StructType columns) {
     RDD<InternalRow> records = topics.get(topic);
     return records == null ? context.emptyRDD(OperatorRows.TYPE) : records;
   }

@@ -22,7 +22,7 @@ interface Transport {
   BatchNumber batch();
 
   /** The records of a topic. */
-  RDD<InternalRow> records(String topic);
+  RDD<InternalRow> records(String topic, StructType columns);
 
   /** Rows that are read more than once. */
   RDD<InternalRow> shared(RDD<InternalRow> rows, StructType columns);

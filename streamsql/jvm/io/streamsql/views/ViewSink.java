@@ -91,6 +91,9 @@ public final class ViewSink implements Sink {
     if (isLocal(session) && records(scans) <= LOCAL_RECORDS) {
       if (local == null) {
         local = new LocalBatches(session.sparkContext(), dataflow, stores);
+        if (writer != null) {
+          writer.measureFrom(local::oldest);
+        }
       }
       local.run(topics(scans), number, (part, rows) -> write(writer, part, rows, number));
       return;
