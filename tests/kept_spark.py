@@ -20,8 +20,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from streamsql.executor.spark import session as spark_session
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.cluster import DEFAULT_MASTER
-from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.session import SparkRuntime
 from streamsql.test_driver import fixture
 
@@ -34,7 +34,7 @@ def install() -> None:
     if not os.environ.get("STREAMSQL_TEST_NEW_JVM"):
         spark_session.SparkRuntime = KeptRuntime  # type: ignore[misc]
         # A rehearsal is for the optimising compiler, which these JVMs do not have.
-        Jvm.rehearse = lambda jvm, query: None  # type: ignore[method-assign]
+        Bridge.rehearse = lambda bridge, query: None  # type: ignore[method-assign]
         fixture.SparkRuntime = KeptRuntime  # type: ignore[misc]
 
 

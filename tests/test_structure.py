@@ -132,3 +132,16 @@ def test_no_package_is_more_than_a_quarter_of_the_code() -> None:
 
 def java_sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.java"))
+
+
+BRIDGE = {"bridge.py", "gateway.py", "jvm.py", "views.py"}
+"""In executor/spark: the bridge, the process behind it, and what lowering builds frames with."""
+
+
+def test_only_the_bridge_and_what_builds_frames_reach_the_jvm() -> None:
+    found = {
+        path.relative_to(PACKAGE)
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"\._jvm\b|\._gateway\b", path.read_text("utf-8"))
+    }
+    assert found == {Path("executor/spark") / name for name in BRIDGE}

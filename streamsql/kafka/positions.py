@@ -31,3 +31,17 @@ def distance(begin: Positions, end: Positions) -> int:
         for topic, partitions in end.items()
         for partition, offset in partitions.items()
     )
+
+
+def merge(positions: Positions, source: dict[str, object]) -> None:
+    """Add a Kafka source's `{topic: {partition: offset}}`; anything else in it is left out.
+
+    Two sources may read the same topic: the slower one counts.
+    """
+    for topic, partitions in source.items():
+        if not isinstance(partitions, dict):
+            continue
+        for partition, offset in partitions.items():
+            if isinstance(offset, int) and str(partition).isdigit():
+                known, number = positions.setdefault(topic, {}), int(partition)
+                known[number] = min(known.get(number, offset), offset)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.spark_run import situation
-from streamsql.executor.queries.status_poll import Moment, Pulse
+from streamsql.executor.queries.status_poll import Moment
 from streamsql.executor.services.services import Services
+from streamsql.executor.spark.messages import Status
 
 _log = logging.getLogger("streamsql.kafka")
 _log.addHandler(logging.NullHandler())
@@ -29,7 +30,7 @@ class KafkaWatch:
         self._topics: Callable[[], Iterable[str]] = tuple
         self._stopped = threading.Event()
         self._wanted = threading.Event()
-        self._pulse: Callable[[], Pulse] = Pulse
+        self._status: Callable[[], Status] = Status
         self._moment = Moment()
         self._lost_since: float | None = None
         self._trouble: str | None = None
@@ -37,10 +38,10 @@ class KafkaWatch:
         self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
 
     def start(
-        self, topics: Callable[[], Iterable[str]], pulse: Callable[[], Pulse] = Pulse
+        self, topics: Callable[[], Iterable[str]], status: Callable[[], Status] = Status
     ) -> None:
-        """Starts polling the ends of `topics`, and the positions of queries by `pulse`."""
-        self._topics, self._pulse = topics, pulse
+        """Starts polling the ends of `topics`, and the positions of queries by `status`."""
+        self._topics, self._status = topics, status
         self._thread.start()
 
     def close(self) -> None:
@@ -107,7 +108,7 @@ class KafkaWatch:
             ends = client.all_end_offsets(self._topics())
         except StreamSQLError:
             ends = {}
-        self._moment = Moment.now(ends, self._pulse)
+        self._moment = Moment.now(ends, self._status)
 
     def _revive(self) -> None:
         broker = self._services.broker

@@ -21,7 +21,7 @@ def start_queries(state: EngineState) -> None:
     state.services.spark.get()
     if state.failover is None or state.failover.leads:
         reconcile(state)
-    state.watch.start(state.queries.topics, state.launcher.pulse)
+    state.watch.start(state.queries.topics, state.launcher.status)
     state.queries.start()
     state.serving.start(eager=state.config.serve_tables)
     if state.config.warm_up:

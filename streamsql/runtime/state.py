@@ -13,11 +13,9 @@ from typing import Protocol, TypeVar
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
-from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
-from streamsql.executor.rebuilds.comparisons import Comparisons
-from streamsql.executor.rebuilds.settling import settle
+from streamsql.executor.rebuilds.settling import SettlingLauncher
 from streamsql.executor.services.background import Service
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.cluster import task_slots
@@ -76,12 +74,8 @@ class EngineState:
         self.staged: Staged | None = None
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
-        self.launcher = SparkLauncher(
+        self.launcher = SettlingLauncher(
             self.services, self.data, self.sizes, config.master, config.service_id
-        )
-        self.comparisons = Comparisons()
-        self.launcher.settle = lambda query: settle(
-            query, self.launcher, self.services, self.data.checkpoints, self.comparisons
         )
         self.queries = QueryManager(
             self.launcher,
@@ -124,7 +118,7 @@ class EngineState:
 
     def query_metrics(self) -> dict[str, QueryMetrics]:
         ids = {query.id: query.id for query in self.queries.infos()} | self.pushes.topics()
-        found = self.launcher.counters.all()
+        found = self.launcher.jvm.counters()
         return {query_id: found[name] for name, query_id in ids.items() if name in found}
 
     def resources(self) -> Resources:

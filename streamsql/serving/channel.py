@@ -10,11 +10,12 @@ import struct
 import tempfile
 from collections import deque
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import JVM_FAILURES
 
 CONNECTIONS = 2
@@ -112,8 +113,7 @@ class Channels:
         self._folder = tempfile.TemporaryDirectory(prefix="streamsql-")
         self._path = str(Path(self._folder.name) / "lookups")
         try:
-            server = cast(Any, spark)._jvm.io.streamsql.serving.LookupServer
-            self._server = server.listen(self._path)
+            self._server = Bridge.of(spark).listen(self._path)
         except JVM_FAILURES as error:
             raise _failed(str(error)) from error
         self._channels: list[Channel] = []

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
-import struct
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import JVM_FAILURES
-from streamsql.executor.spark.java_maps import java_map
 
 NICENESS = 10
 """Niceness of scan threads: they get a tenth of the CPU time of query threads under contention, and
@@ -40,27 +39,19 @@ class StoredTable:
         self.complete = False
         """Whether all that was in the topic when it was opened is known to have been there: what
         the JVM said last, without asking it."""
-        jvm = cast(Any, spark)._jvm
-        settings = java_map(jvm, connection)
-        retention = -1 if retention_ms is None else retention_ms
-        try:
-            self._java = jvm.io.streamsql.serving.ServedTable.open(
-                str(folder), topic, settings, retention
-            )
-            _give_way(jvm.io.streamsql.serving.ScanThreads.ids())
-        except JVM_FAILURES as error:
-            raise broken(topic, error) from error
+        self._bridge = Bridge.of(spark)
+        with reading(topic):
+            self._java = self._bridge.open_table(str(folder), topic, connection, retention_ms)
+            _give_way(self._bridge.scan_threads())
 
     def await_complete(self, seconds: float) -> None:
         """Wait until all that was in the topic when it was opened is there; ExternalError if it
         takes longer."""
-        try:
+        with reading(self.topic):
             if self._java.awaitComplete(int(seconds * 1000)):
                 self.complete = True
                 return
             reason = self._java.failure()
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
         raise ExternalError(
             f"the table of the topic {self.topic} is still being read",
             retryable=True,
@@ -77,56 +68,42 @@ class StoredTable:
 
     def await_positions(self, positions: Mapping[int, int], seconds: float) -> bool:
         """Whether, after at most that time, the store has taken in all before these offsets."""
-        wanted = b"".join(struct.pack(">iq", p, offset) for p, offset in positions.items())
-        try:
+        wanted = json.dumps(positions)
+        with reading(self.topic):
             # Named so that Python's own word is not in the way.
             return bool(getattr(self._java, "await")(wanted, int(max(0.0, seconds) * 1000)))
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
 
     def positions(self) -> dict[int, int]:
         """The next offset of each partition."""
-        try:
-            lines = str(self._java.positions()).splitlines()
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
-        pairs = (line.split(" ") for line in lines)
-        return {int(partition): int(offset) for partition, offset in pairs}
+        with reading(self.topic):
+            found = json.loads(str(self._java.positions()))
+        return {int(partition): offset for partition, offset in found.items()}
 
     def lag(self) -> int | None:
         """How many records the store is behind its topic; None while that is not known."""
-        try:
+        with reading(self.topic):
             lag = int(self._java.lag())
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
         return None if lag < 0 else lag
 
     def rows(self) -> int:
         """About how many rows there are."""
-        try:
+        with reading(self.topic):
             return int(self._java.rows())
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
         """Key lookups with a program; `suffix` as in `window_bytes`."""
-        server = cast(Any, self.spark)._jvm.io.streamsql.serving.LookupServer
-        return KeyLookups(self.topic, self._java.lookups(program, suffix), server)
+        return KeyLookups(self.topic, self._java.lookups(program, suffix), self._bridge)
 
     def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Generator[bytes]:
         """A program's results for all rows with keys between the two, inclusive."""
-        try:
+        with reading(self.topic):
             rows = self._java.scan(program, low, high)
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
         yield from scanned(rows, self.topic)
 
     def ask(self, query: Any, reader: Any) -> None:
         """Let the table be the next one of a Java TablesQuery, read by a Java CompiledPlan."""
-        try:
+        with reading(self.topic):
             query.add(self._java, reader)
-        except JVM_FAILURES as error:
-            raise broken(self.topic, error) from error
 
     def close(self) -> None:
         """Stops following; the store stays on disk."""
@@ -139,51 +116,41 @@ class StoredTable:
 class KeyLookups:
     """One query's lookups of keys in one table."""
 
-    def __init__(self, topic: str, java: Any, server: Any) -> None:
-        """`server` is the Java class LookupServer."""
+    def __init__(self, topic: str, java: Any, bridge: Bridge) -> None:
         self._topic = topic
         self._java = java
-        self._server = server
-
+        self._bridge = bridge
         self.number = 0
         """By which channel.py asks for them, once they are registered."""
 
     def register(self) -> None:
         """Let channel.py ask for them, until they are closed."""
-        try:
-            self.number = int(self._server.register(self._java))
-        except JVM_FAILURES as error:
-            raise broken(self._topic, error) from error
+        with reading(self._topic):
+            self.number = self._bridge.register(self._java)
 
     def close(self) -> None:
         with suppress(*JVM_FAILURES):
-            self._server.release(self.number)
+            self._bridge.release(self.number)
 
     def get(self, keys: bytes) -> list[bytes]:
         """The results for keys as `keys.packed` makes them."""
-        try:
+        with reading(self._topic):
             return split(self._java.get(keys))
-        except JVM_FAILURES as error:
-            raise broken(self._topic, error) from error
 
     def rehearse(self, keys: bytes) -> list[bytes]:
         """As `get`, but of a table that may be incomplete: nothing to answer with."""
-        try:
+        with reading(self._topic):
             return split(self._java.rehearse(keys))
-        except JVM_FAILURES as error:
-            raise broken(self._topic, error) from error
 
 
 def scanned(rows: Any, topic: str) -> Iterator[bytes]:
     """Results of a Java ScannedRows, which is closed at the end; `topic`: of its table."""
-    try:
+    with reading(topic):
         try:
             while (piece := rows.next()) is not None:
                 yield from split(bytes(piece))
         finally:
             rows.close()
-    except JVM_FAILURES as error:
-        raise broken(topic, error) from error
 
 
 def _give_way(threads: Iterable[int]) -> None:
@@ -204,12 +171,15 @@ def split(packed: bytes) -> list[bytes]:
     return found
 
 
-def broken(topic: str, error: Exception) -> ExternalError:
-    """The error for a store that cannot be read."""
-    if isinstance(error, Py4JJavaError):
-        detail = str(error.java_exception.getMessage() or error.java_exception.toString())
-    else:
-        detail = str(error)
-    return ExternalError(
-        f"the table of the topic {topic} cannot be read at present", retryable=True, detail=detail
-    )
+@contextmanager
+def reading(topic: str) -> Iterator[None]:
+    """ExternalError where the store of a topic cannot be read."""
+    try:
+        yield
+    except JVM_FAILURES as error:
+        java = getattr(error, "java_exception", None)
+        raise ExternalError(
+            f"the table of the topic {topic} cannot be read at present",
+            retryable=True,
+            detail=str(error if java is None else java.getMessage() or java.toString()),
+        ) from error

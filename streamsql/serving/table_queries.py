@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.executor.services.services import Services
@@ -57,8 +57,8 @@ class TableQueries:
         self, plan: PullPlan, tables: Mapping[str, StoredTable], properties: Mapping[str, str]
     ) -> Iterator[bytes]:
         """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources."""
-        from streamsql.executor.spark.failures import JVM_FAILURES
-        from streamsql.serving.table import broken, scanned
+        from streamsql.executor.spark.bridge import Bridge
+        from streamsql.serving.table import reading, scanned
 
         spark = self._services.spark.get().session
         made_from = origins(plan, self._catalog())
@@ -67,14 +67,11 @@ class TableQueries:
         ready = ready or self._compiled(plan, properties, spark, made_from)
         topic = ready.tables[0].topic.name
         try:
-            try:
-                jvm = cast(Any, spark)._jvm
-                query = jvm.io.streamsql.serving.TablesQuery(ready.plan)
+            with reading(topic):
+                query = Bridge.of(spark).tables_query(ready.plan)
                 for source, reader in zip(ready.tables, ready.readers, strict=True):
                     tables[source.name].ask(query, reader.plan)
                 rows = query.run()
-            except JVM_FAILURES as error:
-                raise broken(topic, error) from error
             yield from scanned(rows, topic)
         finally:
             if name is not None:
@@ -115,13 +112,14 @@ class TableQueries:
     def _reader(self, source: Source, context: LoweringContext) -> TableReader:
         """One for all queries of a table, for as long as its columns and formats are the same."""
         from streamsql.executor.lowering.compiled_plan import table_reader
+        from streamsql.executor.spark.bridge import Bridge
 
         with self._lock:
             known = self._readers.get(source.name)
         if known is not None and known[0] == source and known[1] is context.spark:
             return known[2]
         reader = table_reader(source, context)
-        cast(Any, context.spark)._jvm.io.streamsql.serving.RowMemory.limit(self._memory)
+        Bridge.of(context.spark).limit_rows(self._memory)
         with self._lock:
             self._readers[source.name] = (source, context.spark, reader)
         return reader

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
-from streamsql.executor.queries.spark_run import classify
+from streamsql.executor.queries.spark_run import classify, failure_of
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.spark.failures import SPARK_FAILURES
 
@@ -60,15 +59,14 @@ def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
     timer.start()
     try:
         yield
-        error = query.exception()
+        failure = failure_of(query)
     except SPARK_FAILURES as died:
-        error = cast(Any, died)
+        failure = classify(died)
     finally:
         timer.cancel()
     if late.is_set():
         raise ExternalError(f"a query took more than {DEADLINE_SECONDS:g} s", retryable=True)
-    if error is not None:
-        failure = classify(error)
+    if failure is not None:
         if failure.retryable:
             raise ExternalError(f"a query failed: {failure.text}", retryable=True)
         raise QueryDied(f"a query failed: {failure.text}")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import JVM_FAILURES
-from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.records import NewRecord, Record
 
 
@@ -23,26 +22,24 @@ class TopicRecords:
 
     def __init__(self, spark: SparkSession, connection: Mapping[str, str]) -> None:
         """`connection` has the names of Kafka's Java client, with bootstrap.servers."""
-        jvm = cast(Any, spark)._jvm
-        self._java = jvm.io.streamsql.kafka.TopicRecords
-        self._settings = java_map(jvm, connection)
-        self._producer_settings = jvm.java.util.HashMap(self._settings)
-        self._producer_settings.put("linger.ms", "0")
+        self._bridge = Bridge.of(spark)
+        self._settings = connection
+        self._producer_settings = {**connection, "linger.ms": "0"}
 
     def write(self, records: Iterable[tuple[str, NewRecord]]) -> None:
         """Write records, each to its topic, in order. Each must have a timestamp (ms)."""
         packed = b"".join(_packed(topic, record) for topic, record in records)
         try:
-            self._java.write(self._producer_settings, packed)
+            self._bridge.write_records(self._producer_settings, packed)
         except JVM_FAILURES as error:
             raise ExternalError("cannot write the records", detail=_first_line(error)) from error
 
     def read(self, topic: str) -> list[Record]:
         try:
-            packed = self._java.read(self._settings, topic)
+            packed = self._bridge.read_records(self._settings, topic)
         except JVM_FAILURES as error:
             raise ExternalError(f"cannot read {topic}", detail=_first_line(error)) from error
-        return list(_unpacked(topic, bytes(packed)))
+        return list(_unpacked(topic, packed))
 
 
 def _first_line(error: Exception) -> str:

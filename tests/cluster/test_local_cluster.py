@@ -11,7 +11,7 @@ from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
 from engine.postgresql import PASSWORD, USER, database
 
-from streamsql.engine import EngineConfig, QueryState
+from streamsql.engine import EngineConfig, QueryInfo, QueryState
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import NewRecord
 from streamsql.status import QueryMetrics
@@ -132,6 +132,22 @@ def test_look_ups_in_the_executors(live: Live, tmp_path: Path) -> None:
         """)
         rows = live.rows("SELECT * FROM $found EMIT CHANGES;", 3)
         assert set(rows) == {("a", "ann", "BE"), ("b", "bob", None), ("c", None, "FR")}
+
+
+def test_the_error_of_an_executor_keeps_its_code(live: Live) -> None:
+    live.run("""
+        CREATE STREAM $strict (k STRING KEY, v INT,
+            CONSTRAINT small EXPECT (v < 9 OR 'Too many open files' = '') ON VIOLATION FAIL)
+          WITH (kafka_topic='$strict', value_format='JSON', partitions=1);
+        CREATE STREAM $copied AS SELECT * FROM $strict;
+        INSERT INTO $strict VALUES ('a', 9);
+    """)
+
+    def copied() -> QueryInfo:
+        return next(q for q in live.engine.queries() if q.sink == live.name("COPIED"))
+
+    await_until(lambda: copied().state is QueryState.ERROR, "the query to stop", PATIENCE)
+    assert "is violated" in (copied().error or "")
 
 
 def _states(live: Live) -> list[QueryState]:

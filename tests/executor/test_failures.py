@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.spark_run import Failure, classify
+from streamsql.executor.queries.spark_run import Failure, classify, meaning
+from streamsql.executor.spark.messages import CodedError, ErrorCode
 
 FILE = Path(__file__).parents[1] / "cases/situations/failures.json"
 CASES = json.loads(FILE.read_text("utf-8"))
@@ -17,14 +18,17 @@ CASES = json.loads(FILE.read_text("utf-8"))
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["says"][:40])
 def test_what_an_error_means(case: dict[str, Any]) -> None:
-    error: Exception
+    expected = Failure(case["says"], case["waits"], exhausting=case.get("exhausting", False))
+    assert _classified(case) == expected
+
+
+def _classified(case: dict[str, Any]) -> Failure:
+    if "code" in case:
+        return meaning(CodedError(ErrorCode(case["code"]), case["error"]))
     if "external" in case:
-        error = ExternalError(case["external"], detail=case.get("detail"))
-    else:
-        error = RuntimeError(case["error"])
+        return classify(ExternalError(case["external"], detail=case.get("detail")))
+    error = RuntimeError(case["error"])
     if "cause" in case:
         error._cause = RuntimeError()  # type: ignore[attr-defined]
         error._cause._stackTrace = case["cause"]  # type: ignore[attr-defined]
-    assert classify(error) == Failure(
-        case["says"], case["waits"], exhausting=case.get("exhausting", False)
-    )
+    return classify(error)

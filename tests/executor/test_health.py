@@ -10,7 +10,8 @@ from streamsql.executor.queries.events import Observed
 from streamsql.executor.queries.health import HealthCheck
 from streamsql.executor.queries.phases import Live, Paused
 from streamsql.executor.queries.query import Health, Query
-from streamsql.executor.queries.status_poll import Moment, Pulse
+from streamsql.executor.queries.status_poll import Moment
+from streamsql.executor.spark.messages import Status
 from streamsql.planner.plans.query_plan import Mode
 from tests.executor.definitions import definition
 from tests.executor.test_queries import ScriptedRun
@@ -26,15 +27,15 @@ class Moments:
     outage = None
 
     def __init__(self, ends: int, read: int, done: int = 0) -> None:
-        self.moment = Moment({"in": {0: ends}}, pulse(read, done))
+        self.moment = Moment({"in": {0: ends}}, status(read, done))
         self.looks_soon = 0
 
     def look_soon(self) -> None:
         self.looks_soon += 1
 
 
-def pulse(read: int, done: int = 0, asleep: bool = False) -> Pulse:
-    return Pulse(
+def status(read: int, done: int = 0, asleep: bool = False) -> Status:
+    return Status(
         asleep={"Q"} if asleep else set(),
         read={"Q": {"in": {0: read}}},
         done={"Q": {"in": {0: done}}},
@@ -44,22 +45,22 @@ def pulse(read: int, done: int = 0, asleep: bool = False) -> Pulse:
 class Launcher:
     """One whose queries have advanced since the last reading."""
 
-    def __init__(self, now: Pulse) -> None:
+    def __init__(self, now: Status) -> None:
         self.now = now
 
-    def pulse(self) -> Pulse:
+    def status(self) -> Status:
         return self.now
 
     def behind(self, _: object) -> int:
         return 1_000_000
 
 
-def looked(query: Query, watch: Moments, now: Pulse) -> Health:
+def looked(query: Query, watch: Moments, now: Status) -> Health:
     """The health of a query after a look."""
     return _checks(watch, now)._look(query, query.health, time.monotonic())
 
 
-def _checks(watch: Moments, now: Pulse) -> HealthCheck:
+def _checks(watch: Moments, now: Status) -> HealthCheck:
     launcher: Any = Launcher(now)
     given: Any = watch
     return HealthCheck(launcher, given)
@@ -68,7 +69,7 @@ def _checks(watch: Moments, now: Pulse) -> HealthCheck:
 def test_lag_is_of_one_moment() -> None:
     """Neither the ends of a second ago nor those of now are compared with positions of now."""
     watch = Moments(ends=1_000, read=940)
-    seen = looked(query(), watch, pulse(read=1_140))
+    seen = looked(query(), watch, status(read=1_140))
     assert (seen.positions, seen.lag) == ({"in": {0: 940}}, 60)
     assert seen.progress is not None and seen.progress.at == watch.moment.at
     assert seen.progress.lag_of("in") == 60
@@ -76,7 +77,7 @@ def test_lag_is_of_one_moment() -> None:
 
 def test_in_micro_batches_what_is_done_counts() -> None:
     batches = replace(query(), mode=Mode.MICRO_BATCH)
-    seen = looked(batches, Moments(ends=1_000, read=940, done=700), Pulse())
+    seen = looked(batches, Moments(ends=1_000, read=940, done=700), Status())
     assert (seen.positions, seen.lag) == ({"in": {0: 700}}, 300)
 
 
@@ -85,20 +86,20 @@ def test_a_moment_before_a_run_says_nothing_of_it() -> None:
     watch = Moments(ends=1_000, read=940)
     again = replace(query(), phase=Live(ScriptedRun("live"), time.monotonic(), {}))
     again = replace(again, health=again.health.begun({"in": {0: 500}}, 500))
-    seen = looked(again, watch, Pulse())
+    seen = looked(again, watch, Status())
     assert (seen.positions, seen.lag, seen.progress) == ({"in": {0: 500}}, 500, None)
     assert watch.looks_soon == 1
 
 
 def test_the_lag_of_a_query_that_does_not_run_grows() -> None:
     paused = replace(query(positions={"in": {0: 500}}, lag=0), phase=Paused())
-    (event,) = _checks(Moments(ends=900, read=0), Pulse()).events(paused, time.monotonic())
+    (event,) = _checks(Moments(ends=900, read=0), Status()).events(paused, time.monotonic())
     assert isinstance(event, Observed) and event.health.lag == 400
 
 
 def test_what_was_read_just_before_sleep_is_still_seen() -> None:
     sleeper = query(lag=3, asleep=True)
-    checks = _checks(Moments(ends=1_000, read=1_000), pulse(read=1_000, asleep=True))
+    checks = _checks(Moments(ends=1_000, read=1_000), status(read=1_000, asleep=True))
     (first,) = checks.events(sleeper, time.monotonic())
     assert isinstance(first, Observed) and (first.health.asleep, first.health.lag) == (True, 0)
     later = replace(sleeper, health=first.health)

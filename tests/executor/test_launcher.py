@@ -22,15 +22,7 @@ from tests.executor.definitions import definition
 SIZES = sizes_of(Machine(2, 8192), {}, None, has_master=False)
 
 
-NO_JVM: Any = SimpleNamespace(
-    _jvm=SimpleNamespace(
-        io=SimpleNamespace(
-            streamsql=SimpleNamespace(
-                monitoring=SimpleNamespace(ReadOffsets=SimpleNamespace(forget=lambda _: None))
-            )
-        )
-    )
-)
+NO_JVM: Any = SimpleNamespace(streamsql_bridge=SimpleNamespace(stopped=lambda _: None))
 """A Spark that notes which queries have stopped."""
 
 

@@ -33,8 +33,9 @@ from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.phases import Deferred, Live
 from streamsql.executor.queries.query import MAX_ROUNDS, NEAR, Query
 from streamsql.executor.queries.spark_run import Failure
-from streamsql.executor.queries.status_poll import Moment, Progress, Pulse, parse
+from streamsql.executor.queries.status_poll import Moment, Progress
 from streamsql.executor.queries.workers import WORKERS
+from streamsql.executor.spark.messages import Status
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode
@@ -142,14 +143,14 @@ class Script:
     def behind(self, query: Definition) -> int:
         return 10 * NEAR
 
-    def pulse(self) -> Pulse:
+    def status(self) -> Status:
         read = {"Q": self.read} if self.read else {}
         done = {"Q": at} if self.runs and (at := self.runs[-1].at) else {}
-        return Pulse(asleep=self.sleepers, working={"Q": self.working}, read=read, done=done)
+        return Status(asleep=self.sleepers, working={"Q": self.working}, read=read, done=done)
 
     @property
     def moment(self) -> Moment:
-        return ScriptedMoment(pulse=self.pulse(), backlog=self.backlog)
+        return ScriptedMoment(status=self.status(), backlog=self.backlog)
 
     def has_room(self, query: Definition) -> bool:
         return not self.full
@@ -643,37 +644,24 @@ def test_drain_gives_up_on_a_query_that_fails_for_good(
         manager.drain(["Q"])
 
 
-def test_what_the_jvm_says_of_queries_every_second() -> None:
-    lines = ["running\tQ", "asleep\tQ", "read\tR\tin\t0\t7", "read\tR\tin\t1\t8", "running\tR"]
-    lines.append("working\tR\t40")
-    lines += ['done\tQ\t{"in": {"0": 5}}', 'done\tQ\t{"in": {"0": 4}}', "done\tR\tnull"]
-    pulse = parse("\n".join([*lines, "gap\tin\t1\t8\t9"]))
-    assert pulse == Pulse(
-        running={"Q", "R"},
-        asleep={"Q"},
-        working={"R": 0.04},
-        read={"R": {"in": {0: 7, 1: 8}}},
-        done={"Q": {"in": {0: 4}}},
-        gaps={"in": {1: (8, 9)}},
-    )
-
-
 def test_a_record_counts_when_it_is_read_or_in_micro_batches_when_its_batch_is_done() -> None:
-    pulse = Pulse(read={"Q": {"in": {0: 9}}}, done={"Q": {"in": {0: 5, 1: 3}}})
-    assert pulse.reached({"in": {0: 4}}, "Q") == {"in": {0: 9, 1: 3}}
-    assert pulse.reached({"in": {0: 4}}, "Q", real_time=False) == {"in": {0: 5, 1: 3}}
-    assert pulse.reached({"in": {0: 6}}, "Q", real_time=False) == {"in": {0: 6, 1: 3}}
+    status = Status(read={"Q": {"in": {0: 9}}}, done={"Q": {"in": {0: 5, 1: 3}}})
+    assert status.reached({"in": {0: 4}}, "Q") == {"in": {0: 9, 1: 3}}
+    assert status.reached({"in": {0: 4}}, "Q", real_time=False) == {"in": {0: 5, 1: 3}}
+    assert status.reached({"in": {0: 6}}, "Q", real_time=False) == {"in": {0: 6, 1: 3}}
 
 
 def test_what_is_no_record_is_passed_once_all_before_it_is_read() -> None:
     read = {"Q": {"in": {0: 5, 1: 7, 2: 9}}}
-    pulse = Pulse(read=read, gaps={"in": {0: (5, 6), 1: (8, 10), 2: (7, 9)}, "other": {0: (3, 4)}})
-    assert pulse.reached({}, "Q") == {"in": {0: 6, 1: 7, 2: 9}}
-    assert pulse.reached({"in": {0: 6}, "other": {0: 3}}, "Q") == {
+    status = Status(
+        read=read, gaps={"in": {0: (5, 6), 1: (8, 10), 2: (7, 9)}, "other": {0: (3, 4)}}
+    )
+    assert status.reached({}, "Q") == {"in": {0: 6, 1: 7, 2: 9}}
+    assert status.reached({"in": {0: 6}, "other": {0: 3}}, "Q") == {
         "in": {0: 6, 1: 7, 2: 9},
         "other": {0: 4},
     }
-    assert pulse.reached({"in": {1: 8}}, "R") == {"in": {1: 10}}
+    assert status.reached({"in": {1: 8}}, "R") == {"in": {1: 10}}
 
 
 def test_a_query_that_memory_is_too_little_for_is_tried_with_less(

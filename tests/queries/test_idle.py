@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import pytest
 from awaiting import await_until
 from queries.runner import QueryRun
 
 from streamsql.executor.queries.start import Trigger
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.properties import COMMIT_INTERVAL
 from streamsql.test_driver.fixture import Fixture
 
@@ -30,11 +29,11 @@ def test_a_query_sleeps_and_wakes_up(
     run = QueryRun({"statements": statements}, fixture, sleeps=True)
     run.prepare()
     query = run.start(trigger, {COMMIT_INTERVAL: "5000"})
-    inputs = cast(Any, run.context.spark)._jvm.io.streamsql.source.QueryInputs
+    bridge = Bridge.of(run.context.spark)
     for number in range(2):
         run.produce([{"topic": "in", "key": "k", "value": {"A": number}, "timestamp": number}])
         await_until(lambda n=number: len(run.read("OUT")) > n, f"{number + 1} rows", 60)
-        await_until(lambda: bool(inputs.isAsleep(run.checkpoint.name)), "sleep", 60)
+        await_until(lambda: run.checkpoint.name in bridge.status().asleep, "sleep", 60)
     query.stop()
     assert query.exception() is None
     assert len(run.read("OUT")) == 2

@@ -21,8 +21,7 @@ class JvmErrorGuard:
     """Failures of expressions go to the query's processing log, through the JVM."""
 
     def __init__(self, scope: Scope, step: str) -> None:
-        gateway = cast(Any, scope.context.spark)._jvm
-        self._java = gateway.io.streamsql.expressions.ErrorGuard.of(scope.log.java, step)
+        self._java = scope.jvm.error_guard(scope.log, step)
 
     def fail(self, message: Column, data_type: DataType) -> Column:
         """Within an expression: records its failure and gives a null of the type."""

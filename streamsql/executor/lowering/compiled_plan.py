@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -43,6 +42,7 @@ from streamsql.executor.lowering import streaming as lower
 from streamsql.executor.lowering.batch import answer_frame
 from streamsql.executor.operators import sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.executor.spark.jvm import Jvm
 from streamsql.nodes import Emit
 from streamsql.planner.operators import Scan
 from streamsql.planner.plans.needs import needed_columns
@@ -160,16 +160,11 @@ def _rows_of(source: Source, context: LoweringContext) -> DataFrame:
 
 
 def _compiled(rows: DataFrame) -> Any:
-    session = cast(Any, rows.sparkSession)
     try:
-        return session._jvm.io.streamsql.serving.CompiledPlan.of(cast(Any, rows)._jdf)
+        return Jvm(rows.sparkSession).compiled(rows)
     except SPARK_FAILURES as error:
         raise rejected(error) from error
 
 
 def _source(spark: SparkSession, schema: StructType, number: int = 0) -> DataFrame:
-    session = cast(Any, spark)
-    java = session._jvm.io.streamsql.serving.CompiledPlan.source(
-        session._jsparkSession, schema.json(), number
-    )
-    return ClassicDataFrame(java, spark)
+    return Jvm(spark).source(schema, number)

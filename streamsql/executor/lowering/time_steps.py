@@ -7,13 +7,12 @@ io.streamsql.source.TimeSteps.
 
 from __future__ import annotations
 
-import json
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import StreamSQLError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import JVM_FAILURES
-from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.positions import distance
 from streamsql.planner.operators import Scan, operators
 
@@ -39,28 +38,21 @@ def read_in_steps(
     most = context.max_records_per_batch
     if most is None or distance(begin, end) <= most:
         return
-    jvm = cast(Any, context.spark)._jvm
-    starts, ends = json.dumps(begin), json.dumps(end)
+    bridge, settings = Bridge.of(context.spark), context.reading_settings
     try:
-        clocks, settings = _clocks(plan, context), java_map(jvm, context.reading_settings)
-        steps = jvm.io.streamsql.source.TimeSteps.of(settings, clocks, starts, ends, most)
-        jvm.io.streamsql.source.ReadUntil.inSteps(query_id, steps)
+        bridge.read_in_steps(query_id, settings, _clocks(plan, context), begin, end, most)
     except (*JVM_FAILURES, StreamSQLError) as error:
         # It catches up nevertheless, with as many records of each topic per batch.
         _log.warning("%s catches up without ordering its topics by time: %s", query_id, error)
 
 
-def _clocks(plan: QueryPlan, context: LoweringContext) -> Any:
-    """The event-time expressions by topic, for topics that do not use Kafka's timestamps; Java's
-    map."""
+def _clocks(plan: QueryPlan, context: LoweringContext) -> dict[str, Any]:
+    """The event-time expressions by topic, for topics that do not use Kafka's timestamps."""
     from streamsql.executor.lowering.compiled_plan import event_times
 
     scans = (node for node in operators(plan.root) if isinstance(node, Scan))
-    return java_map(
-        cast(Any, context.spark)._jvm,
-        {
-            scan.source.topic.name: event_times(scan.source, context)
-            for scan in scans
-            if scan.source.timestamp is not None
-        },
-    )
+    return {
+        scan.source.topic.name: event_times(scan.source, context)
+        for scan in scans
+        if scan.source.timestamp is not None
+    }

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from streamsql.errors import ExternalError
-from streamsql.kafka.positions import Positions
+from streamsql.kafka.positions import Positions, merge
 from streamsql.storage import location
 from streamsql.storage.location import Location, entries
 from streamsql.storage.store import Kept
@@ -65,20 +65,6 @@ def parse_offsets(text: str) -> Positions:
         if isinstance(content, dict):
             merge(positions, content)
     return positions
-
-
-def merge(positions: Positions, source: dict[str, object]) -> None:
-    """Add a Kafka source's `{topic: {partition: offset}}`; other content is ignored.
-
-    If two sources read the same topic, the lower offset counts.
-    """
-    for topic, partitions in source.items():
-        if not isinstance(partitions, dict):
-            continue
-        for partition, offset in partitions.items():
-            if isinstance(offset, int) and str(partition).isdigit():
-                known, number = positions.setdefault(topic, {}), int(partition)
-                known[number] = min(known.get(number, offset), offset)
 
 
 def claim(checkpoint: Location, generation: int) -> None:

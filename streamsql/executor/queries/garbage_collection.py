@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError, StreamSQLError
@@ -116,10 +116,10 @@ def abort_transactions(
     """
     if spark is None or not checkpoints:
         return 0
+    from streamsql.executor.spark.bridge import Bridge
     from streamsql.executor.spark.failures import JVM_FAILURES
 
-    java = cast(Any, spark)._jvm.io.streamsql.delivery.OpenTransactions
     try:
-        return int(java.abort(client.java_settings, list(checkpoints), int(seconds * 1000)))
+        return Bridge.of(spark).abort_transactions(client.java_settings, checkpoints, seconds)
     except JVM_FAILURES as error:
         raise ExternalError("Kafka does not abort transactions", detail=str(error)) from error

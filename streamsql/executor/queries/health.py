@@ -14,7 +14,8 @@ from streamsql.executor.queries.events import CaughtUp, Observed, RestartDue, Ru
 from streamsql.executor.queries.interfaces import Launcher, Watch
 from streamsql.executor.queries.phases import Deferred, Live
 from streamsql.executor.queries.query import Health, Query
-from streamsql.executor.queries.status_poll import Moment, Pulse
+from streamsql.executor.queries.status_poll import Moment
+from streamsql.executor.spark.messages import Status
 from streamsql.properties import PROCESSING_MODE, get_text
 
 LOOK_SECONDS = 0.1
@@ -29,7 +30,7 @@ class HealthCheck:
     def __init__(self, launcher: Launcher, watch: Watch) -> None:
         self._launcher = launcher
         self._watch = watch
-        self._pulse = Pulse()
+        self._status = Status()
         self._asked_at = float("-inf")
 
     def events(self, query: Query, now: float) -> Iterable[RunEvent]:
@@ -59,17 +60,17 @@ class HealthCheck:
         """Whether it sleeps now. What it read before that may not have been reported yet."""
         health = query.health
         if now - self._asked_at >= (LIVE_LOOK_SECONDS if health.arrived else LOOK_SECONDS):
-            self._pulse, self._asked_at = self._launcher.pulse(), now
+            self._status, self._asked_at = self._launcher.status(), now
         # Kept after a JVM crash.
         return (
-            replace(health, asleep=query.id in self._pulse.asleep)
-            if self._pulse.answers
+            replace(health, asleep=query.id in self._status.asleep)
+            if self._status.answers
             else health
         )
 
     def _ended(self, query: Query) -> CaughtUp | RunFailed | None:
         run = query.run
-        live = isinstance(query.phase, Live) and query.id in self._pulse.running
+        live = isinstance(query.phase, Live) and query.id in self._status.running
         if run is None or live or run.active():
             return None
         if (failure := run.failure()) is None:
@@ -83,7 +84,7 @@ class HealthCheck:
         if moment.taken > active.began_at:  # An earlier one may be of the previous run.
             known, real_time = health.positions or {}, live and query.real_time
             health = health.at(
-                moment.progress(moment.pulse.reached(known, query.id, real_time=real_time))
+                moment.progress(moment.status.reached(known, query.id, real_time=real_time))
             )
         arrives = live and query.real_time and not health.arrived
         if arrives:
@@ -102,9 +103,9 @@ class HealthCheck:
 
     def _has_arrived(self, query_id: str, health: Health, moment: Moment) -> bool:
         """Whether it has processed all records that existed, some of them since the moment."""
-        processed = self._pulse.working.get(query_id, 0) < LOOK_SECONDS
-        reached = self._pulse.reached(health.positions or {}, query_id)
-        return processed and query_id in self._pulse.read and moment.progress(reached).lag == 0
+        processed = self._status.working.get(query_id, 0) < LOOK_SECONDS
+        reached = self._status.reached(health.positions or {}, query_id)
+        return processed and query_id in self._status.read and moment.progress(reached).lag == 0
 
     def _mode(self, query: Query, health: Health, now: float) -> tuple[Health, bool]:
         """Whether a live query has to restart: to catch up, or in its other mode."""

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.spark_run import Run
-from streamsql.executor.queries.status_poll import Moment, Pulse
+from streamsql.executor.queries.status_poll import Moment
+from streamsql.executor.spark.messages import Status
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.query_plan import Mode
 
@@ -26,7 +27,7 @@ class Launcher(Protocol):
     def replays(self, query: Definition) -> bool:
         """Whether the next run has to begin with a micro-batch, however small the lag."""
 
-    def pulse(self) -> Pulse:
+    def status(self) -> Status:
         """The queries that run and sleep, and how far each has read in its current batch."""
 
     def has_room(self, query: Definition) -> bool:

@@ -26,16 +26,16 @@ from streamsql.executor.queries.checkpoint import (
     take_over,
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
-from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.garbage_collection import BrokenRuns, sweep
+from streamsql.executor.queries.jvm_queries import JvmQueries
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.path_fixup import relocate
 from streamsql.executor.queries.spark_run import Run, SparkRun
-from streamsql.executor.queries.status_poll import Pulse, forget_read, pulse_of
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
+from streamsql.executor.spark.messages import Status
 from streamsql.executor.spark.write_lease import lease
 from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
-    from streamsql.executor.spark.jvm import Jvm
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -95,21 +94,18 @@ class SparkLauncher:
         self._sweeping = threading.Lock()
         self.broken = BrokenRuns(services, data.checkpoints)
         self._lowered = LoweredQueries()
-        self.counters = QueryCounters(services.current_spark)
+        self.jvm = JvmQueries(services.current_spark)
         self.was_killed = services.spark_was_killed
-        self.settle: Callable[[Definition], None] = lambda query: None
-        """Finishes a rebuild before its query continues: see executor/rebuilds."""
 
     # -- offsets ---------------------------------------------------------------------------------
 
     def prepare(self, query: Definition) -> Positions:
         """Prepare a query's checkpoint for its next run; returns the start positions."""
-        self.settle(query)
         folder = self._data.checkpoints / query.id
         take_over(folder, query.generation, query.sql)
         relocate(folder)
         if not committed(folder):
-            self.counters.forget(query.id)
+            self.jvm.forget(query.id)
         return self.positions(query)
 
     def positions(self, query: Definition) -> Positions:
@@ -134,13 +130,13 @@ class SparkLauncher:
             return sys.maxsize
         return get_int(query.properties, CATCH_UP_LAG)
 
-    def pulse(self) -> Pulse:
+    def status(self) -> Status:
         """The queries that run and sleep, and their positions; empty without a JVM."""
-        return pulse_of(self._services.current_spark())
+        return self.jvm.status()
 
     def live_positions(self, query: Definition, known: Positions, *, real_time: bool) -> Positions:
         """The current position of a query; `known` is an earlier one."""
-        return self.pulse().reached(known, query.id, real_time=real_time)
+        return self.status().reached(known, query.id, real_time=real_time)
 
     def starting_offsets(
         self,
@@ -221,7 +217,7 @@ class SparkLauncher:
             return self.run_of(start(spec, trigger, query.properties), spec), mode, reason
         others = self.capacity.holders - 1
         started = start(spec, trigger, query.properties, others)
-        return self.run_of(started, spec, spec.jvm), mode, reason
+        return self.run_of(started, spec, finishes=True), mode, reason
 
     def push(
         self,
@@ -270,11 +266,14 @@ class SparkLauncher:
         return self.run_of(start(spec, trigger, properties), spec)
 
     def run_of(
-        self, query: StreamingQuery, spec: StreamingQuerySpec, jvm: Jvm | None = None
+        self, query: StreamingQuery, spec: StreamingQuerySpec, *, finishes: bool = False
     ) -> Run:
-        """The run of a started query; with `jvm` one that can finish."""
+        """The run of a started query; `finishes`: in real time, which can finish."""
+        from streamsql.executor.spark.bridge import Bridge
+
         session = spec.frame.sparkSession
-        return SparkRun(query, lambda: self._services.lives(session), jvm, spec.checkpoint)
+        bridge = Bridge.of(session) if finishes else None
+        return SparkRun(query, lambda: self._services.lives(session), bridge, spec.checkpoint)
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
         """The answer of Spark's batch engine over the topics' present records."""
@@ -297,15 +296,15 @@ class SparkLauncher:
             warm_up(Sample(plan, key, value), context, wanted)
         finally:
             self.stopped(plan.query_id)
-            self.counters.forget(plan.query_id)
+            self.jvm.forget(plan.query_id)
 
     def stopped(self, query_id: str) -> None:
         """A query has stopped: release its task slots, and discard its position within the
         batch."""
         self.capacity.release(query_id)
         if query_id.startswith(PUSH_TOPIC_PREFIX):
-            self.counters.forget(query_id)
-        forget_read(self._services.current_spark(), query_id)
+            self.jvm.forget(query_id)
+        self.jvm.stopped(query_id)
 
     def forget(self, query_id: str) -> None:
         """The query was dropped or replaced."""

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.queries.checkpoint import merge
-from streamsql.kafka.positions import Positions
+from streamsql.executor.spark.messages import CodedError, ErrorCode
+from streamsql.kafka.positions import Positions, merge
 from streamsql.storage.location import Location
 from streamsql.storage.store import StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from streamsql.executor.spark.jvm import Jvm
+    from streamsql.executor.spark.bridge import Bridge
 
 
 _log = logging.getLogger("streamsql.queries")
@@ -71,14 +71,14 @@ class SparkRun:
         self,
         query: StreamingQuery,
         lives: Callable[[], bool],
-        jvm: Jvm | None = None,
+        bridge: Bridge | None = None,
         checkpoint: Location | None = None,
     ) -> None:
-        """`lives`: whether the process of the query's JVM still runs. With `jvm`: one in real time,
-        which can finish; `checkpoint` is where it does."""
+        """`lives`: whether the process of the query's JVM still runs. With `bridge`: one in real
+        time, which can finish; `checkpoint` is where it does."""
         self._query = query
         self._lives = lives
-        self._jvm = jvm
+        self._bridge = bridge
         in_store = isinstance(checkpoint, StorePath)
         self._finish_ms = FINISH_IN_STORE_MILLISECONDS if in_store else FINISH_MILLISECONDS
 
@@ -99,11 +99,10 @@ class SparkRun:
     def failure(self) -> Failure | None:
         """Why it stopped, None if it came to its end or was stopped."""
         try:
-            error = self._query.exception()
+            return failure_of(self._query)
         except Exception as lost:
             text = f"Spark does not answer: {_first_line(str(lost))}"
             return Failure(text, True, died=not self._lives())
-        return None if error is None else classify(error)
 
     def positions(self) -> Positions | None:
         """How far the last finished batch has come, None before the first."""
@@ -125,9 +124,9 @@ class SparkRun:
 
     def finish(self) -> bool:
         """End a real-time batch before its time: else a minute's records are read again."""
-        if self._jvm is not None:
+        if self._bridge is not None:
             with suppress(Exception):
-                return self._jvm.finish(self._query, self._finish_ms)
+                return self._bridge.finish(self._query, self._finish_ms)
         return False
 
     def stop(self) -> bool:
@@ -163,23 +162,31 @@ _SITUATIONS = (
         ),
         "Kafka refuses the access",
     ),
-    (
-        re.compile(r"io\.streamsql\.lookups\.LookupException"),
-        "what is looked up is out of reach",
-    ),
     (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
 )
-"""External conditions; queries recover once an operator has resolved them."""
-_LIMIT = re.compile(r"io\.streamsql\.operators\.MemoryLimitException: ([^\n]+)")
+"""External conditions, by the exceptions of Spark, Kafka and the system; queries recover once an
+operator has resolved them."""
 _OUT_OF_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError(?:: (?P<what>[^\n]+))?(?P<trace>(?:\s+at [^\n]+)*)"
     r"|SparkOutOfMemoryError: (?P<spark>[^\n]+)"
 )
 _FRAME = re.compile(r"at (?:app//)?io\.streamsql\.(?:\w+\.)*(\w+)[.$]")
 _TOO_LARGE = "too large for the engine's memory"
+_LOOKUP = "what is looked up is out of reach"
 _OF_A_TASK = re.compile(r"^.*Job aborted due to stage failure: .* \(TID \d+\) \([^()]*\): ")
 """What Spark puts before the error of a task that has no cause."""
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")
+
+
+def failure_of(query: StreamingQuery) -> Failure | None:
+    """Why a query has ended; None while it runs, and after a stop."""
+    from streamsql.executor.spark.bridge import ended_by
+
+    error = query.exception()
+    if error is None:
+        return None
+    coded = ended_by(query)
+    return classify(error) if coded is None else meaning(coded)
 
 
 def classify(error: BaseException) -> Failure:
@@ -190,18 +197,30 @@ def classify(error: BaseException) -> Failure:
         return _in_situation(f"{error.message}\n{error.detail}", error.message + detail, retryable)
     if isinstance(error, StreamSQLError):
         return Failure(f"{error.message}. {error.hint}" if error.hint else error.message, False)
+    from streamsql.executor.spark.bridge import coded_error
+
+    if (coded := coded_error(error)) is not None:
+        return meaning(coded)
     text = f"{error}\n{_trace(error)}"
     # What Spark has an error condition for, it throws with the cause beside it, not in its text.
     whole = f"{text}\n{_trace(getattr(error, '_cause', None))}"
-    if (large := too_large(whole)) is not None:
-        return Failure(f"{_TOO_LARGE}: {large}", False, exhausting=True)
+    if (lack := _lack_of_memory(whole)) is not None:
+        return Failure(f"{_TOO_LARGE}: {lack}", False, exhausting=True)
     return _in_situation(whole, _root_message(text), bool(_RETRYABLE.search(whole)))
 
 
-def too_large(text: str) -> str | None:
-    """What an error says was too large to be held; None: nothing."""
-    if (limit := _LIMIT.search(text)) is not None:
-        return limit.group(1)
+def meaning(error: CodedError) -> Failure:
+    """What an error of the engine itself means; its text plays no part."""
+    match error.code:
+        case ErrorCode.MEMORY_LIMIT:
+            return Failure(f"{_TOO_LARGE}: {error.message}", False, exhausting=True)
+        case ErrorCode.LOOKUP_UNAVAILABLE:
+            return Failure(f"{_LOOKUP}: {error.message}", True)
+        case _:
+            return Failure(error.message, False)
+
+
+def _lack_of_memory(text: str) -> str | None:
     found = _OUT_OF_MEMORY.search(text)
     if found is None:
         return None

@@ -21,6 +21,7 @@ from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_files
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
 from streamsql.planner.plans.delivery import Replay
@@ -90,7 +91,7 @@ def start(
         with configured(spec.frame.sparkSession, conf):
             query = writer.start()
         if trigger is Trigger.REAL_TIME and company < MANY:
-            spec.jvm.rehearse(query)
+            Bridge.of(spec.frame.sparkSession).rehearse(query)
         return query
     except SPARK_FAILURES as error:
         raise ExternalError(

@@ -22,6 +22,7 @@ from streamsql.errors import StreamSQLError
 from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.streaming import lower
 from streamsql.executor.queries.start import configured
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.waiting import await_condition
@@ -64,8 +65,7 @@ class _Run:
         self, sample: Sample, context: LoweringContext, folder: Path, wanted: Callable[[], bool]
     ) -> None:
         self._sample, self._wanted = sample, wanted
-        session = cast(Any, context.spark)
-        self._java = session._jvm.io.streamsql.queries.WarmUp(session._jsparkSession)
+        self._java = Bridge.of(context.spark).warm_up()
         self._batches = 0
         self._context = replace(context, records=self._records, checkpoint_folder=folder)
 

@@ -152,7 +152,7 @@ class Rebuild:
     def hand_over(self, generation: int) -> None:
         """Assign the checkpoint to that generation of the query, once that is logged."""
         checkpoint.hand_over(self._folder, generation)
-        self._launcher.counters.forget(self._own.id)
+        self._launcher.jvm.forget(self._own.id)
 
     def discard(self) -> None:
         if not self._stop():
@@ -161,7 +161,7 @@ class Rebuild:
             self._compared.release(self.topic)
         if checkpoint.discard(self._folder) is not None:
             self._launcher.sweep()
-        self._launcher.counters.forget(self._own.id)
+        self._launcher.jvm.forget(self._own.id)
 
     def _stop(self) -> bool:
         if self._run is None:

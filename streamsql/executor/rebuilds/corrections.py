@@ -21,9 +21,10 @@ from streamsql.executor.lowering.batch import Batch, kafka_records
 from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, reported_as
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
-from streamsql.executor.spark.rebuilds import HeldTable, newest_records, write_corrections
+from streamsql.executor.spark.rebuilds import HeldTable
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode
@@ -105,7 +106,8 @@ class Corrections:
             rows = None if before is None else self._since(before)
             if rows is None:
                 rows = self._rows(offset_ranges(self._contexts, {}, self._client))
-            write_corrections(_differing(rows), settings, self._target, writer)
+            bridge = Bridge.of(rows.sparkSession)
+            bridge.write_corrections(_differing(rows), settings, self._target, writer)
 
     def advance(self, before: Comparison) -> None:
         """Reduces the work of `write` in advance. ExternalError if Kafka fails."""
@@ -175,7 +177,8 @@ class Corrections:
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
         """The last records without a job, if there are few."""
         settings = self._contexts[topic].reading_settings
-        found = newest_records(self._context.spark, settings, topic, offsets[topic])
+        bridge = Bridge.of(self._context.spark)
+        found = bridge.newest_records(settings, topic, offsets[topic])
         return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))
 
     @contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries.checkpoint import remove_uncommitted_state
 from streamsql.executor.queries.definition import Definition, stuck
@@ -13,6 +11,7 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark import rebuilds
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.rebuilds import GroupLayout, GroupStores
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.query_plan import Mode
@@ -32,8 +31,7 @@ def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follow
 def read_until(query_id: str, until: Positions | None, services: Services) -> None:
     """Limits a query's micro-batches, also of a running query, to these offsets; None:
     unlimited."""
-    offsets = None if until is None else json.dumps(until)
-    rebuilds.read_until(services.spark.get().start(), query_id, offsets)
+    Bridge.of(services.spark.get().start()).read_until(query_id, until)
 
 
 def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:

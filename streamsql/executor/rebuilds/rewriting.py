@@ -138,11 +138,11 @@ class Rewrite(KeptState):
     def hand_over(self, generation: int) -> None:
         """Assign the checkpoint to that generation of the query, once that is logged."""
         checkpoint.hand_over(self._folder, generation)
-        self._launcher.counters.forget(self._folder.name)
+        self._launcher.jvm.forget(self._folder.name)
 
     def discard(self) -> None:
         checkpoint.remove(self._folder)  # It has written nothing outside the checkpoint.
-        self._launcher.counters.forget(self._folder.name)
+        self._launcher.jvm.forget(self._folder.name)
 
     def _laid_out(self, definition: Definition, at: Positions) -> GroupLayout:
         """The layout of a query's state: an empty batch of it creates the folder."""

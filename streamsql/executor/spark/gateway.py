@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
+from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.jvm.java import Java
@@ -139,6 +141,20 @@ def _connect(port: int, secret: str) -> JavaGateway:
             for name in variables:
                 del os.environ[name]
     return gateway
+
+
+def forget_gateway() -> None:
+    """PySpark keeps its gateway for the life of the process; a new JVM needs a new one."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        try:
+            gateway.shutdown()
+        except Exception:
+            pass
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def jvm_environment(local_dir: Path) -> dict[str, str]:

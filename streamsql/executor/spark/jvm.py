@@ -1,7 +1,7 @@
-"""Typed access to our Java classes (packages io.streamsql.*) in the session's JVM.
+"""Builds columns and frames of our Java classes (packages io.streamsql.*) in the session's JVM.
 
 Decides nothing: what a record must look like is the caller's business, how it is read, written and
-delivered the Java's. Everything that goes through py4j's untyped gateway to io.streamsql is here.
+delivered the Java's. Everything else that Java is asked goes over the bridge (bridge.py).
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
-from streamsql.executor.spark.java_maps import java_map
 from streamsql.schema import OnViolation
 from streamsql.storage.location import Location
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 NULL_VALUE = "$null_value"
@@ -92,8 +90,8 @@ class Jvm:
     """The classes of io.streamsql as seen from one Spark session."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._jvm = cast(Any, spark)._jvm
-        self._io = self._jvm.io.streamsql
+        self._spark = spark
+        self._io = cast(Any, spark)._jvm.io.streamsql
 
     def processing_log(
         self,
@@ -102,10 +100,8 @@ class Jvm:
         producer_settings: Mapping[str, str],
         include_rows: bool = False,
     ) -> ProcessingLog:
-        settings = self._map(producer_settings)
-        return ProcessingLog(
-            self._io.monitoring.ProcessingLog(query_id, topic, settings, include_rows)
-        )
+        java = self._io.monitoring.ProcessingLog(query_id, topic, producer_settings, include_rows)
+        return ProcessingLog(java)
 
     def decode(
         self,
@@ -256,11 +252,8 @@ class Jvm:
     ) -> Column:
         """Row of a lookup table (defined by io.streamsql.lookups.LookupTable) for a struct of its
         `keys` first columns, as a struct of its schema; null without a row."""
-        files = self._jvm.java.util.ArrayList()
-        for jar in jars:
-            files.add(jar)
         lookups = self._io.lookups
-        found = lookups.LookupTable.of(self._map(table), schema.json(), keys, files)
+        found = lookups.LookupTable.of(table, schema.json(), keys, jars)
         lookup = lookups.Lookup.of(found, log.java, step)
         return _column(self._io.expressions.Expressions.found(_java(key), lookup))
 
@@ -321,8 +314,8 @@ class Jvm:
             once = self._io.delivery.Delivery(
                 delivery.query_id, delivery.tokens_topic, delivery.interval_ms, replay
             )
-        settings = self._map(producer_settings)
-        return self._io.connector.KafkaSink.of(settings, log.java if log else None, once, live)
+        java = log.java if log else None
+        return self._io.connector.KafkaSink.of(producer_settings, java, once, live)
 
     def kafka_writer(self, rows: DataFrame, sink: Any) -> DataStreamWriter:
         """A stream writer of rows to a `kafka_sink`."""
@@ -334,41 +327,36 @@ class Jvm:
         self, rows: DataFrame, checkpoint: Location, files: FileTarget
     ) -> DataStreamWriter:
         """A stream writer of rows as files, each batch's exactly once: io.streamsql.sinks."""
-        by = self._jvm.java.util.ArrayList()
-        for name in files.partition_by:
-            by.add(name)
         writer = rows.writeStream
         cast(Any, writer)._jwrite = self._io.sinks.FileSink.write(
-            cast(Any, rows)._jdf, str(checkpoint), files.path, files.format, by
+            cast(Any, rows)._jdf, str(checkpoint), files.path, files.format, files.partition_by
         )
         return writer
 
-    def rehearse(self, query: StreamingQuery) -> None:
-        """Compiles in the background the code that runs between the query's batches."""
-        self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
+    def error_guard(self, log: ProcessingLog, step: str) -> Any:
+        """The Java object that notes failures of expressions: ErrorGuard."""
+        return self._io.expressions.ErrorGuard.of(log.java, step)
 
-    def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
-        """Makes a real-time query commit its records and stop reading; returns whether it did."""
-        java = cast(Any, query)._jsq
-        finished = bool(self._io.source.QueryInputs.finish(java, milliseconds))
-        if finished:
-            self._io.delivery.TaskTransactions.stoppedInOrder(query.runId)
-        return finished
+    def compiled(self, rows: DataFrame) -> Any:
+        """The Java CompiledPlan of a frame over `source`."""
+        return self._io.serving.CompiledPlan.of(cast(Any, rows)._jdf)
+
+    def source(self, schema: StructType, number: int) -> DataFrame:
+        """The source of that number of a compiled plan: rows that its caller has."""
+        session = cast(Any, self._spark)._jsparkSession
+        return _frame(
+            self._io.serving.CompiledPlan.source(session, schema.json(), number), self._spark
+        )
 
     def _side(self, side: SideFormat) -> tuple[str, Any, str]:
-        return side.name, self._map(side.properties), side.schema.json()
-
-    def _map(self, values: Mapping[str, str]) -> Any:
-        return java_map(self._jvm, values)
+        return side.name, side.properties, side.schema.json()
 
 
 def invoke(method: str, data_type: DataType, *arguments: Column) -> Column:
     """A static, pure method of io.streamsql.functions, named `Class.method`: a null argument
     gives null."""
     context = cast(Any, SparkContext)._active_spark_context
-    inputs = context._jvm.java.util.ArrayList()
-    for argument in arguments:
-        inputs.add(_java(argument))
+    inputs = [_java(argument) for argument in arguments]
     expressions = context._jvm.io.streamsql.expressions.Expressions
     return _column(expressions.invoke(method, data_type.json(), inputs))
 

@@ -12,13 +12,13 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.class_path import archive_path, class_path_of, java_and_jars
 from streamsql.executor.spark.cluster import (
     DEFAULT_MASTER,
@@ -28,7 +28,12 @@ from streamsql.executor.spark.cluster import (
     live_slots,
     merged,
 )
-from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
+from streamsql.executor.spark.gateway import (
+    JvmCommand,
+    forget_gateway,
+    jvm_environment,
+    start_jvm,
+)
 from streamsql.executor.spark.jvm_ends import JvmEnds
 from streamsql.executor.spark.log import configured_log
 from streamsql.jvm.jars import Progress, ensure_jars
@@ -189,7 +194,7 @@ class SparkRuntime:
                 raise ExternalError("Spark has been stopped")
             self.stop()
             _claim(self)
-            _forget_gateway()
+            forget_gateway()
             try:
                 self._session = self._start()
             except StreamSQLError:
@@ -230,7 +235,7 @@ class SparkRuntime:
                 _stop_session(session)
             if process is not None:
                 # Only its own: the process's single Spark may belong to another runtime by now.
-                _forget_gateway()
+                forget_gateway()
                 _end_process(process, STOP_SECONDS if self._archive_to is None else 120)
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
@@ -259,8 +264,7 @@ class SparkRuntime:
         for name, value in self._all_settings([*jars, *further], self._scratch).items():
             conf.set(name, value)
         session = SparkSession.builder.config(conf=conf).getOrCreate()
-        _remember_classes(session)
-        cast(Any, session)._jvm.io.streamsql.monitoring.FatalErrors.watch()
+        Bridge(session)
         # Workers run the Python that runs us, not the one that PATH finds first.
         session.sparkContext.pythonExec = sys.executable
         if not is_local(self._master):
@@ -291,28 +295,6 @@ class SparkRuntime:
             f"-Dlog4j2.configurationFile={configuration}",
             f"-Djava.io.tmpdir={self._scratch}",
         ]
-
-
-_CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils")
-_QUALIFIED = (
-    "java.util.HashMap",
-    "io.streamsql.expressions.Expressions",
-    "io.streamsql.expressions.ErrorGuard",
-)
-"""The most frequent calls during lowering."""
-
-
-def _remember_classes(session: SparkSession) -> None:
-    """PySpark asks for its Java classes by name at every use, and the JVM then looks through all
-    jars for what the name may mean: here once, which makes lowering a fifth faster."""
-    jvm = cast(Any, session)._jvm
-    for name in _CLASSES:
-        setattr(jvm, name, getattr(jvm, name))
-    for path in _QUALIFIED:
-        view = jvm
-        for step in path.split("."):
-            setattr(view, step, getattr(view, step))
-            view = getattr(view, step)
 
 
 def _silence() -> None:
@@ -355,20 +337,6 @@ def _release(runtime: SparkRuntime) -> None:
     with _owner_lock:
         if _owner is runtime:
             _owner = None
-
-
-def _forget_gateway() -> None:
-    """PySpark keeps its gateway for the life of the process; a new JVM needs a new one."""
-    gateway = SparkContext._gateway
-    if gateway is not None:
-        try:
-            gateway.shutdown()
-        except Exception:
-            pass
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = None
 
 
 def _end_process(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import SPARK_FAILURES
 
 SETTINGS: Mapping[str, str] = {
@@ -38,8 +39,7 @@ class SparkStoreFiles:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        java = cast(Any, spark)
-        self._java = java._jvm.io.streamsql.files.StoreFiles(java._jsparkSession)
+        self._java = Bridge.of(spark).store_files()
 
     def read(self, url: str) -> bytes | None:
         """Content of a file; None if it does not exist."""

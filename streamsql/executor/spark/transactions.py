@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
-from streamsql.executor.spark.epoch_records import java_producer, java_record
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.kafka.records import NewRecord
 
@@ -20,10 +20,10 @@ class TransactionalWriter:
 
     def __init__(self, spark: SparkSession, connection: Mapping[str, str], id: str) -> None:
         """`connection` has the names of Java's client. ExternalError if Kafka fails."""
-        self._spark = spark
+        self._bridge = Bridge.of(spark)
         settings = {"transactional.id": id, "transaction.timeout.ms": _OPEN_MILLIS}
         try:
-            self._producer = java_producer(spark, {**connection, **settings})
+            self._producer = self._bridge.producer({**connection, **settings})
             self._producer.initTransactions()
         except JVM_FAILURES as error:
             raise _failed(error) from error
@@ -34,7 +34,7 @@ class TransactionalWriter:
         try:
             self._producer.beginTransaction()
             for topic, record in records:
-                self._producer.send(java_record(self._spark, topic, record))
+                self._producer.send(self._bridge.record(topic, record))
             self._producer.commitTransaction()
         except JVM_FAILURES as error:
             self.close()  # which aborts it

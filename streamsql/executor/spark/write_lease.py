@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,12 +21,10 @@ def lease(service_id: str) -> dict[str, str]:
 def extend(spark: SparkSession, service_id: str, seconds: Callable[[], float]) -> None:
     """Let the queries of a service write for so long; raises nothing: without an extension they
     wait."""
+    from streamsql.executor.spark.bridge import Bridge
     from streamsql.executor.spark.failures import JVM_FAILURES
 
-    jvm = cast(Any, spark)._jvm
     try:
-        # A process that is suspended after this extends the lease by less.
-        now = jvm.java.lang.System.nanoTime()
-        jvm.io.streamsql.kafka.WriteLease.extend(service_id, now + int(seconds() * 1e9))
+        Bridge.of(spark).extend_lease(service_id, seconds)
     except JVM_FAILURES as error:
         _log.warning("the lease of the queries was not extended: %s", error)

@@ -214,7 +214,7 @@ class Rebuilds:
         state = self._state
         launcher, services, folder = state.launcher, state.services, state.data.checkpoints
         if definition.id not in kept:
-            return Rebuild(definition, launcher, services, folder, state.comparisons)
+            return Rebuild(definition, launcher, services, folder, state.launcher.comparisons)
         old = state.queries.definition(definition.id)
         kind = Rewrite if is_one_grouping(old.plan.root) else Repartition
         return kind(definition, old, launcher, services, folder)

@@ -1,15 +1,17 @@
 package io.streamsql.connector;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.RecordException;
 import io.streamsql.formats.changes.Change;
 import io.streamsql.formats.changes.ChangeReader;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
+import io.streamsql.monitoring.QueryMetrics;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -38,9 +40,6 @@ public final class ChangeDecoder implements Serializable {
     /** The fields of the rows of a record without a value. */
     List<Object[]> ofTombstone(byte[] key);
   }
-
-  /** By query: the truncation that stopped it. Every retry meets it again. */
-  private static final Map<String, String> STOPPED = new ConcurrentHashMap<>();
 
   private final ChangeReader reader;
   private final Rows rows;
@@ -128,14 +127,15 @@ public final class ChangeDecoder implements Serializable {
   }
 
   /** Logged once, not for every retry. */
-  private IllegalStateException stopped(RecordException truncated, byte[] value) {
+  private CodedException stopped(RecordException truncated, byte[] value) {
     CurrentRecord at = CurrentRecord.get();
     String place =
         "topic " + at.topic() + ", partition " + at.partition() + ", offset " + at.offset();
-    if (!place.equals(STOPPED.put(queryId, place))) {
+    if (QueryMetrics.of(queryId).isNewTruncation(place)) {
       UnreadableRecords.report(log, step, "value", truncated, value);
     }
-    return new IllegalStateException(
+    return new CodedException(
+        ErrorCode.TABLE_TRUNCATED,
         truncated.getMessage()
             + ", says the record at "
             + place

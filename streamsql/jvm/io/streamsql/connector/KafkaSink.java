@@ -4,6 +4,8 @@ import io.streamsql.delivery.Delivery;
 import io.streamsql.delivery.TaskIdentity;
 import io.streamsql.delivery.TaskTransactions;
 import io.streamsql.delivery.TopicLimits;
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.kafka.FirstRecord;
 import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
@@ -11,7 +13,6 @@ import io.streamsql.kafka.WriteLease;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.monitoring.QueryMetrics;
-import io.streamsql.monitoring.QueryProgress;
 import io.streamsql.monitoring.ReadOffsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,6 +59,19 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class KafkaSink extends PythonForeachWriter {
   private static final long serialVersionUID = 1L;
   private static final String STEP = "Sink";
+
+  /** The columns of rows, by their places; the last ones may be missing. */
+  private static final List<String> COLUMNS =
+      List.of("topic", "key", "value", "timestamp", "headers", "partition", "offset");
+
+  private static final int TOPIC = 0;
+  private static final int KEY = 1;
+  private static final int VALUE = 2;
+  private static final int TIMESTAMP = 3;
+  private static final int HEADERS = 4;
+  private static final int PARTITION = 5;
+  private static final int OFFSET = 6;
+
   private final Map<String, String> producerSettings;
   private final ProcessingLog log;
   private final Delivery delivery;
@@ -111,8 +125,11 @@ public final class KafkaSink extends PythonForeachWriter {
 
   /** A writer for the rows, for the caller to give output mode, trigger and checkpoint. */
   public static DataStreamWriter<Row> write(Dataset<Row> rows, KafkaSink to) {
-    QueryProgress.follow(rows.sparkSession());
-    // Typed by its rows, which it takes in another form.
+    List<String> columns = List.of(rows.columns());
+    if (columns.size() < HEADERS || !COLUMNS.subList(0, columns.size()).equals(columns)) {
+      throw new IllegalArgumentException("not the columns of records: " + columns);
+    }
+    // Declared for Row, although the rows come in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
     ForeachWriter<Row> sink = (ForeachWriter) to;
     return rows.writeStream().foreach(sink);
@@ -137,7 +154,7 @@ public final class KafkaSink extends PythonForeachWriter {
     awaitLease();
     if (log != null) {
       metrics = QueryMetrics.of(log.queryId());
-      ReadOffsets.writes(log.queryId());
+      ReadOffsets.writes();
     }
     if (delivery == null) {
       producer = SharedProducers.get(producerSettings);
@@ -162,17 +179,17 @@ public final class KafkaSink extends PythonForeachWriter {
     awaitLease();
     failIfBroken();
     logRefused();
-    Long timestamp = row.isNullAt(3) ? null : row.getLong(3);
+    Long timestamp = row.isNullAt(TIMESTAMP) ? null : row.getLong(TIMESTAMP);
     if (timestamp != null && timestamp < 0) {
       reject("the record's timestamp is negative: " + timestamp);
       return;
     }
-    byte[] key = row.getBinary(1);
-    byte[] value = row.getBinary(2);
+    byte[] key = row.getBinary(KEY);
+    byte[] value = row.getBinary(VALUE);
     if (RecordEncoder.isUnwritable(key) || RecordEncoder.isUnwritable(value)) {
       return; // already in the processing log
     }
-    String to = topic(row.getUTF8String(0));
+    String to = topic(row.getUTF8String(TOPIC));
     ProducerRecord<byte[], byte[]> record =
         new ProducerRecord<>(to, null, timestamp, key, value, headers(row));
     if (delivery == null) {
@@ -188,7 +205,7 @@ public final class KafkaSink extends PythonForeachWriter {
       reject(refusal);
       return;
     }
-    transactions.write(record, row.getInt(5), row.getLong(6));
+    transactions.write(record, row.getInt(PARTITION), row.getLong(OFFSET));
   }
 
   /** The topic as a string, decoded only when it differs from the previous row's. */
@@ -246,7 +263,7 @@ public final class KafkaSink extends PythonForeachWriter {
 
   private void reject(String problem) {
     if (log == null) {
-      throw new IllegalArgumentException(problem);
+      throw new CodedException(ErrorCode.RECORD_REFUSED, problem);
     }
     log.productionError(STEP, problem, CurrentRecord.get());
   }
@@ -255,17 +272,17 @@ public final class KafkaSink extends PythonForeachWriter {
   private void logRefused() {
     for (String problem = refused.poll(); problem != null; problem = refused.poll()) {
       if (log == null) {
-        throw new IllegalArgumentException(problem);
+        throw new CodedException(ErrorCode.RECORD_REFUSED, problem);
       }
       log.productionError(STEP, problem, null);
     }
   }
 
   private static List<Header> headers(UnsafeRow row) {
-    if (row.numFields() < 5 || row.isNullAt(4)) {
+    if (row.numFields() <= HEADERS || row.isNullAt(HEADERS)) {
       return null;
     }
-    ArrayData found = row.getArray(4);
+    ArrayData found = row.getArray(HEADERS);
     List<Header> headers = new ArrayList<>(found.numElements());
     for (int i = 0; i < found.numElements(); i++) {
       InternalRow header = found.getStruct(i, 2);

@@ -1,5 +1,7 @@
 package io.streamsql.connector;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.RecordException;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
@@ -20,7 +22,8 @@ final class UnreadableRecords {
       return;
     }
     CurrentRecord at = CurrentRecord.get();
-    throw new IllegalStateException(
+    throw new CodedException(
+        ErrorCode.RECORD_UNREADABLE,
         "cannot read the "
             + target
             + " of "

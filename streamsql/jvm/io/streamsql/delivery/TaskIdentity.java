@@ -1,5 +1,6 @@
 package io.streamsql.delivery;
 
+import io.streamsql.runs.QueryRun;
 import org.apache.spark.TaskContext;
 
 /**
@@ -13,14 +14,13 @@ import org.apache.spark.TaskContext;
  */
 public record TaskIdentity(String checkpoint, String run, long task, long batch, boolean again) {
   private static final String CHECKPOINT = "sql.streaming.queryId";
-  private static final String RUN = "spark.jobGroup.id";
 
   /** The identity of the Spark task in this thread. */
   public static TaskIdentity current(long task, long batch) {
     TaskContext context = TaskContext.get();
     return new TaskIdentity(
         context.getLocalProperty(CHECKPOINT),
-        context.getLocalProperty(RUN),
+        context.getLocalProperty(QueryRun.ID),
         task,
         batch,
         context.attemptNumber() > 0 || context.stageAttemptNumber() > 0);

@@ -1,7 +1,10 @@
 package io.streamsql.expressions;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** The action for rows that violate a constraint. */
@@ -39,7 +42,7 @@ public final class ConstraintCheck implements Serializable {
    * Whether the row passes, as the only field of the struct: false is counted as a violation, null
    * as a condition that failed, which is in the log.
    *
-   * @throws IllegalStateException if the constraint is one that stops the query
+   * @throws CodedException if the constraint is one that stops the query
    */
   public boolean meets(InternalRow satisfied) {
     if (satisfied.isNullAt(0)) {
@@ -52,7 +55,10 @@ public final class ConstraintCheck implements Serializable {
     switch (onViolation) {
       case FAIL -> {
         String by = place == null ? "" : ", by the record at " + place;
-        throw new IllegalStateException(message + by + "; ON VIOLATION FAIL stops the query");
+        throw new CodedException(
+            ErrorCode.CONSTRAINT_VIOLATED,
+            message + by + "; ON VIOLATION FAIL stops the query",
+            Map.of("constraint", constraint));
       }
       case TO_ERRORS -> log.recordProcessingError(step, message);
       case DROP_ROW -> {}

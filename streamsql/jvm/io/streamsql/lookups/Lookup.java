@@ -1,5 +1,6 @@
 package io.streamsql.lookups;
 
+import io.streamsql.errors.CodedException;
 import io.streamsql.formats.RecordException;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
@@ -36,7 +37,7 @@ public final class Lookup implements Serializable {
    * The row of a key, which is a struct of its columns; null if there is none, if a part of the key
    * is null, and, with an entry in the log, if the row does not fit its declaration.
    *
-   * @throws LookupException if the source is unavailable
+   * @throws CodedException if the source is unavailable
    */
   public InternalRow find(InternalRow key) {
     if (keyTypes == null) {

@@ -1,5 +1,7 @@
 package io.streamsql.lookups;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -33,7 +35,7 @@ final class Retries {
   }
 
   /**
-   * @throws LookupException with the message of the last failure after {@code what}
+   * @throws CodedException with the message of the last failure after {@code what}
    */
   <T> T call(String what, Attempt<T> attempt) {
     long start = System.nanoTime();
@@ -49,7 +51,7 @@ final class Retries {
         }
         if (lost || System.nanoTime() - start + pause > total) {
           lost = true;
-          throw new LookupException(what + ": " + message(e));
+          throw unavailable(what + ": " + message(e));
         }
       }
       sleep(what, pause);
@@ -71,8 +73,13 @@ final class Retries {
     }
   }
 
-  private static LookupException stopped(String what) {
+  private static CodedException stopped(String what) {
     Thread.currentThread().interrupt();
-    return new LookupException(what + ": stopped while waiting");
+    return unavailable(what + ": stopped while waiting");
+  }
+
+  /** It has no cause: its message is all that a user sees of it. */
+  private static CodedException unavailable(String message) {
+    return new CodedException(ErrorCode.LOOKUP_UNAVAILABLE, message);
   }
 }

@@ -1,5 +1,6 @@
 package io.streamsql.lookups;
 
+import io.streamsql.errors.CodedException;
 import io.streamsql.formats.RecordException;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -11,7 +12,7 @@ interface RowSource extends AutoCloseable {
    * may be part of a row that is about to be overwritten: copy what is kept.
    *
    * @throws RecordException if the row does not fit the declaration
-   * @throws LookupException if the source is unavailable
+   * @throws CodedException if the source is unavailable
    */
   InternalRow find(List<Object> key) throws RecordException;
 

@@ -40,7 +40,7 @@ public final class CurrentRecord {
     record.offset = offset;
     record.value = value;
     if (!samePlace) {
-      record.position = ReadOffsets.slot(queryId, topic, partition);
+      record.position = ReadOffsets.slot(topic, partition);
       record.metrics = QueryMetrics.of(queryId);
     }
     record.metrics.read((key == null ? 0 : key.length) + (value == null ? 0 : value.length));

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -54,13 +55,14 @@ public final class QueryMetrics {
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
   private final RecentLatencies recent = new RecentLatencies();
 
-  /** Those that there are from the start, by the names that JVMs tell each other. */
+  /** The fixed counters, by the names that JVMs tell each other. */
   private final Map<String, LongAdder> named = new HashMap<>();
 
-  /** What they had come to when they were last told. */
+  /** What they had come to when they were last reported. */
   private final Map<String, Long> told = new HashMap<>();
 
   private final Sampling lateRows = new Sampling(LATE_ROWS_PER_MINUTE);
+  private final AtomicReference<String> truncation = new AtomicReference<>();
   private volatile long lastOut;
   private volatile QueryProgress.Seen progress = QueryProgress.Seen.NOTHING;
 
@@ -124,7 +126,7 @@ public final class QueryMetrics {
     errors.increment();
   }
 
-  /** So many records were deleted before the query read them. */
+  /** This many records were deleted before the query read them. */
   void lost(long records) {
     lost.add(records);
   }
@@ -144,8 +146,17 @@ public final class QueryMetrics {
     violations.computeIfAbsent(constraint, name -> new LongAdder()).increment();
   }
 
-  void progressed(QueryProgress.Seen seen) {
-    progress = progress.and(seen);
+  /** Whether the query stops at this truncation of its input for the first time. */
+  public boolean isNewTruncation(String place) {
+    return !place.equals(truncation.getAndSet(place));
+  }
+
+  /** Spark has finished a batch; what it tells of a query after its end is left out. */
+  static void progressed(String queryId, QueryProgress.Seen seen) {
+    if (STARTED.contains(queryId)) {
+      QueryMetrics metrics = of(queryId);
+      metrics.progress = metrics.progress.and(seen);
+    }
   }
 
   /** What has been counted since it was last told, by the names of counters; for one thread. */
@@ -197,7 +208,7 @@ public final class QueryMetrics {
 
   /**
    * Adds what an executor has counted. Gives the queries that are none of this driver's any more:
-   * what their tasks counted last is told after they were forgotten here.
+   * what their tasks counted last is reported after they were forgotten here.
    */
   static List<String> addAll(Map<String, Map<String, Long>> told) {
     List<String> unknown = new ArrayList<>();
@@ -278,7 +289,7 @@ public final class QueryMetrics {
     out.writeEndObject();
   }
 
-  /** Forgets a query: it has ended, or begins anew. */
+  /** Forgets a query: it has ended, or starts again. */
   public static void forget(String queryId) {
     STARTED.remove(queryId);
     ALL.remove(queryId);

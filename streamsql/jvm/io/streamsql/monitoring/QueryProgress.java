@@ -1,37 +1,33 @@
 package io.streamsql.monitoring;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.streamsql.runs.QueryRun;
 import java.io.IOException;
-import java.util.Collections;
-import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StateOperatorProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
-/** Notes in {@link QueryMetrics} what Spark tells of a query: that it starts, and each batch. */
+/**
+ * Notes in {@link QueryMetrics} what Spark tells of a query: that it starts, and each batch. Closes
+ * its run at its end.
+ */
 public final class QueryProgress extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
-  private static final Set<SparkSession> FOLLOWED = Collections.newSetFromMap(new WeakHashMap<>());
 
   private QueryProgress() {}
 
-  /** Listen to the queries of a session, from now on; once is enough. */
+  /** Listens to the queries of a session, from now on. */
   public static void follow(SparkSession session) {
-    synchronized (FOLLOWED) {
-      if (FOLLOWED.add(session)) {
-        session.streams().addListener(new QueryProgress());
-      }
-    }
+    session.streams().addListener(new QueryProgress());
   }
 
   @Override
   public void onQueryProgress(QueryProgressEvent event) {
     StreamingQueryProgress progress = event.progress();
     if (progress.name() != null) {
-      QueryMetrics.of(progress.name()).progressed(Seen.of(progress));
+      QueryMetrics.progressed(progress.name(), Seen.of(progress));
     }
   }
 
@@ -43,7 +39,9 @@ public final class QueryProgress extends StreamingQueryListener {
   }
 
   @Override
-  public void onQueryTerminated(QueryTerminatedEvent event) {}
+  public void onQueryTerminated(QueryTerminatedEvent event) {
+    QueryRun.close(event.runId().toString());
+  }
 
   /**
    * What is known of the batches so far.

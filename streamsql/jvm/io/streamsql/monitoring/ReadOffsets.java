@@ -1,52 +1,61 @@
 package io.streamsql.monitoring;
 
+import io.streamsql.runs.QueryRun;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * How far each query has read, by topic and partition. Spark tells it only at the end of a batch,
- * which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what has
- * been read since the last one is read again after a failure.
+ * How far a run of a query has read, by topic and partition. Spark tells it only at the end of a
+ * batch, which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what
+ * has been read since the last one is read again after a failure.
  */
-public final class ReadOffsets {
-  private static final Map<String, Map<String, AtomicLong>> NEXT = new ConcurrentHashMap<>();
+public final class ReadOffsets implements QueryRun.Part {
+  private final Map<String, Map<Integer, AtomicLong>> next = new ConcurrentHashMap<>();
 
-  /** Queries that write: until then, what is read waits for the tasks behind. */
-  private static final Set<String> WRITING = ConcurrentHashMap.newKeySet();
+  /** Whether the run writes: until then, what is read waits for the tasks behind. */
+  private volatile boolean writes;
 
   private ReadOffsets() {}
 
-  /** The tasks that write a query's rows have begun. */
-  public static void writes(String queryId) {
-    WRITING.add(queryId);
+  /** Those of the calling task's run, or null. */
+  private static ReadOffsets current() {
+    QueryRun run = QueryRun.current();
+    return run == null ? null : run.own(ReadOffsets.class, ReadOffsets::new);
   }
 
-  /** Where a query's reader of one partition notes the offset after the record at hand. */
-  static AtomicLong slot(String queryId, UTF8String topic, int partition) {
-    return NEXT.computeIfAbsent(queryId, id -> new ConcurrentHashMap<>())
-        .computeIfAbsent(topic + "\t" + partition, name -> new AtomicLong());
+  /** The tasks that write the rows of the calling task's run have begun. */
+  public static void writes() {
+    ReadOffsets offsets = current();
+    if (offsets != null) {
+      offsets.writes = true;
+    }
   }
 
   /**
-   * For {@code Pulse}: a line for each partition of which a query has read a record; none before
-   * the query writes.
+   * Where the calling task, which reads one partition, notes the offset after the current record.
    */
-  public static void addTo(StringBuilder lines) {
-    NEXT.forEach(
-        (query, places) -> {
-          if (WRITING.contains(query)) {
-            String begin = "read\t" + query + "\t";
-            places.forEach((place, next) -> lines.append(begin + place + "\t" + next.get() + "\n"));
-          }
-        });
+  static AtomicLong slot(UTF8String topic, int partition) {
+    ReadOffsets offsets = current();
+    return offsets == null
+        ? new AtomicLong()
+        : offsets
+            .next
+            .computeIfAbsent(topic.toString(), name -> new ConcurrentHashMap<>())
+            .computeIfAbsent(partition, number -> new AtomicLong());
   }
 
-  /** Forgets a query: it has ended, or begins anew. */
-  public static void forget(String queryId) {
-    NEXT.remove(queryId);
-    WRITING.remove(queryId);
+  /** The offsets by query, topic and partition, of the runs that write. */
+  public static Map<String, Map<String, Map<Integer, AtomicLong>>> all() {
+    Map<String, Map<String, Map<Integer, AtomicLong>>> found = new HashMap<>();
+    for (QueryRun run : QueryRun.all()) {
+      ReadOffsets offsets = run.get(ReadOffsets.class);
+      if (offsets != null && offsets.writes) {
+        found.put(run.query(), offsets.next);
+      }
+    }
+    return found;
   }
 }

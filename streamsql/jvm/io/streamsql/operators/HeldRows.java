@@ -1,5 +1,7 @@
 package io.streamsql.operators;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
@@ -54,7 +56,8 @@ final class HeldRows {
     long taken = all.addAndGet(own - reported);
     if (taken > room) {
       all.addAndGet(reported - own);
-      throw new MemoryLimitException(
+      throw new CodedException(
+          ErrorCode.MEMORY_LIMIT,
           String.format(
               "%,d records of one key in a batch take %,d MB, those of all keys in progress "
                   + "%,d MB; the limit is %,d MB",

@@ -13,16 +13,14 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Serves lookups over a local socket, for callers that cannot wait for each call: requests may be
  * sent before earlier ones of the connection are answered, in order.
  *
- * <p>A request is its length (int), a number from {@link #register} (long) and keys as {@link
+ * <p>A request is its length (int), the number of a query's lookups (long) and keys as {@link
  * KeyLookups#get} reads them; its response the length (int), 0 (byte) and the results, or 1 and an
  * error text. Responses to requests that arrived together are sent together: with many callers,
  * sending and waking receivers is most of a lookup's cost.
@@ -31,34 +29,26 @@ public final class LookupServer {
   private static final int LARGEST = 16 << 20;
   private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int BUFFERED = 64 << 10;
-  private static final Map<Long, KeyLookups> KNOWN = new ConcurrentHashMap<>();
-  private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final ServerSocketChannel server;
+  private final Map<Long, KeyLookups> known;
 
-  private LookupServer(ServerSocketChannel server) {
+  private LookupServer(ServerSocketChannel server, Map<Long, KeyLookups> known) {
     this.server = server;
+    this.known = known;
   }
 
-  /** Listens at the path of a Unix domain socket, which must not exist. */
-  public static LookupServer listen(String path) throws IOException {
+  /**
+   * Listens at the path of a Unix domain socket, which must not exist.
+   *
+   * @param known the lookups by their numbers
+   */
+  public static LookupServer listen(String path, Map<Long, KeyLookups> known) throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
     server.bind(UnixDomainSocketAddress.of(path));
-    LookupServer listening = new LookupServer(server);
+    LookupServer listening = new LookupServer(server, known);
     daemon("lookups", listening::accept);
     return listening;
-  }
-
-  /** Registers lookups; returns their number. */
-  public static long register(KeyLookups lookups) {
-    long number = NUMBERS.incrementAndGet();
-    KNOWN.put(number, lookups);
-    return number;
-  }
-
-  /** Removes a number. */
-  public static void release(long number) {
-    KNOWN.remove(number);
   }
 
   private static void daemon(String name, Runnable work) {
@@ -79,7 +69,7 @@ public final class LookupServer {
     }
   }
 
-  private static void serve(SocketChannel connection) {
+  private void serve(SocketChannel connection) {
     try (connection;
         DataInputStream in =
             new DataInputStream(
@@ -105,11 +95,11 @@ public final class LookupServer {
     }
   }
 
-  private static void answer(DataOutputStream out, long number, byte[] keys) throws IOException {
+  private void answer(DataOutputStream out, long number, byte[] keys) throws IOException {
     int status = 0;
     byte[] content;
     try {
-      KeyLookups lookups = KNOWN.get(number);
+      KeyLookups lookups = known.get(number);
       if (lookups == null) {
         throw new IllegalStateException("unknown lookup");
       }

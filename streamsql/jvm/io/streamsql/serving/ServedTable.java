@@ -1,9 +1,9 @@
 package io.streamsql.serving;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import io.streamsql.formats.Json;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +14,8 @@ import org.rocksdb.RocksDBException;
 
 /** A served table: its store and the thread that updates it. */
 public final class ServedTable implements AutoCloseable {
+  private static final TypeReference<Map<Integer, Long>> POSITIONS = new TypeReference<>() {};
+
   private final TableStore store;
   private final TableFollower follower;
   private final UTF8String topic;
@@ -69,20 +71,18 @@ public final class ServedTable implements AutoCloseable {
     return follower.awaitComplete(timeoutMs);
   }
 
-  /** Waits for that time; whether the store has reached the positions: pairs of ints and longs. */
-  public boolean await(byte[] packed, long timeoutMs) throws InterruptedException {
-    Map<Integer, Long> ends = new HashMap<>();
-    for (ByteBuffer in = ByteBuffer.wrap(packed); in.hasRemaining(); ) {
-      ends.put(in.getInt(), in.getLong());
-    }
-    return follower.await(ends, timeoutMs);
+  /**
+   * Waits for that time; whether the store has reached the positions.
+   *
+   * @param positions JSON of offsets by partition
+   */
+  public boolean await(String positions, long timeoutMs) throws IOException, InterruptedException {
+    return follower.await(Json.TREES.readValue(positions, POSITIONS), timeoutMs);
   }
 
-  /** A line {@code partition offset} for each partition: its next offset. */
-  public String positions() {
-    StringBuilder lines = new StringBuilder();
-    follower.positions().forEach((p, at) -> lines.append(p).append(' ').append(at).append('\n'));
-    return lines.toString();
+  /** The next offset of each partition, as JSON. */
+  public String positions() throws IOException {
+    return Json.TREES.writeValueAsString(follower.positions());
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.streamsql.shuffle;
 
+import io.streamsql.runs.QueryRun;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -23,9 +24,6 @@ import org.apache.spark.shuffle.streaming.StreamingShuffleManager;
  * Spark's managers, since Spark counts the tasks of such a shuffle only for that type.
  */
 public final class InProcessShuffle extends StreamingShuffleManager {
-  /** The property of Spark's tasks that names a query's run. */
-  private static final String RUN_ID = "spark.jobGroup.id";
-
   /** The manager of this JVM's Spark. */
   private static volatile InProcessShuffle current;
 
@@ -74,7 +72,7 @@ public final class InProcessShuffle extends StreamingShuffleManager {
       throw new UnsupportedOperationException("a task that reads several partitions of a shuffle");
     }
     Exchange exchange = exchange(handle);
-    exchange.readBy(String.valueOf(task.getLocalProperty(RUN_ID)));
+    exchange.readBy(String.valueOf(task.getLocalProperty(QueryRun.ID)));
     RowQueue queue = exchange.queue(partition);
     queue.open();
     return () -> new QueuedRows<K, C>(queue, task);

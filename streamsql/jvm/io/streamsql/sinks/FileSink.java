@@ -1,6 +1,5 @@
 package io.streamsql.sinks;
 
-import io.streamsql.monitoring.QueryProgress;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -85,7 +84,6 @@ public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
    */
   public static DataStreamWriter<Row> write(
       Dataset<Row> rows, String checkpoint, String root, String format, List<String> partitionBy) {
-    QueryProgress.follow(rows.sparkSession());
     return rows.writeStream().foreachBatch(new FileSink(checkpoint, root, format, partitionBy));
   }
 

@@ -1,6 +1,8 @@
 package io.streamsql.source;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.Json;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.IOException;
@@ -58,7 +60,7 @@ final class DataLoss {
 
   /**
    * The possible start of a batch that should begin at these offsets (Spark's JSON), and end at
-   * others (null: not known yet). Throws {@link DataLossException} if the query has to stop.
+   * others (null: not known yet). Throws {@link CodedException} if the query has to stop.
    */
   synchronized String begin(String start, String end) {
     String batch = start + end;
@@ -141,13 +143,13 @@ final class DataLoss {
             + " were lost before the query read them: "
             + lost.stream().map(Lost::toString).collect(Collectors.joining("; "));
     if (log == null) {
-      throw new DataLossException(
+      throw lost(
           found
               + ". To continue without them, SET 'streamsql.on.data.loss' = 'continue' and RESUME"
               + " the query, or create it again");
     }
     if (other && exactlyOnce) {
-      throw new DataLossException(
+      throw lost(
           found
               + ". With exactly_once the query cannot continue in another topic, whose offsets mean"
               + " other records: DROP it and create it again");
@@ -194,12 +196,7 @@ final class DataLoss {
     }
   }
 
-  /** Records that a query had to read no longer exist. */
-  static final class DataLossException extends IllegalStateException {
-    private static final long serialVersionUID = 1L;
-
-    DataLossException(String message) {
-      super(message);
-    }
+  private CodedException lost(String message) {
+    return new CodedException(ErrorCode.DATA_LOSS, message, Map.of("topic", topic));
   }
 }

@@ -90,7 +90,7 @@ final class IdleStream
     String from = start == null ? "{}" : start.json();
     String found = ReadUntil.bounded(query, topic, from, wanted);
     if (availableNow) {
-      found = ReadUntil.step(query, this, topic, from, found);
+      found = input.step(this, from, found);
     }
     return found.equals(wanted) ? end : kafka.deserializeOffset(found);
   }
@@ -137,9 +137,7 @@ final class IdleStream
   public PartitionReaderFactory createReaderFactory() {
     PartitionReaderFactory own = kafka.createReaderFactory();
     int number = input.isWaitedFor() ? input.number : TailReader.STREAM;
-    return realTime
-        ? new TailReader.Factory(own, settings, query, number)
-        : new BatchReader.Factory(own);
+    return realTime ? new TailReader.Factory(own, settings, number) : new BatchReader.Factory(own);
   }
 
   @Override

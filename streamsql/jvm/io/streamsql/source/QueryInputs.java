@@ -1,6 +1,7 @@
 package io.streamsql.source;
 
 import io.streamsql.formats.Json;
+import io.streamsql.runs.QueryRun;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
@@ -8,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /**
- * The topics that one query reads, and whether they have unread records.
+ * The topics that one run of a query reads, and whether they have unread records.
  *
  * <p>A query continues while any of its inputs moved in the last round (a batch, or a check for
  * one). A round that read nothing has missed nothing if the topics' ends are the same before and
@@ -24,12 +24,11 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
  * with a transaction marker, which is never read. Since a whole round follows the last record, the
  * work that a batch leaves to the next one (a moved watermark) is done.
  */
-public final class QueryInputs {
+public final class QueryInputs implements QueryRun.Part {
   private static final long LOOK_MILLIS = 5;
-  private static final Map<String, QueryInputs> QUERIES = new ConcurrentHashMap<>();
 
-  private final String query;
   private final Ends ends;
+  private final ReadUntil.Steps steps;
   private final List<Input> inputs = new ArrayList<>();
   private final TablesFirst tablesFirst;
   private final BatchPace pace = new BatchPace();
@@ -39,31 +38,35 @@ public final class QueryInputs {
   private volatile boolean finishing;
   private volatile boolean finished;
 
-  QueryInputs(String query, Ends ends) {
-    this.query = query;
+  /**
+   * @param steps at which a run over the existing records ends its batches; null: it has none
+   */
+  QueryInputs(Ends ends, ReadUntil.Steps steps) {
     this.ends = ends;
+    this.steps = steps;
     tablesFirst = new TablesFirst(ends::readable);
   }
 
-  /** The inputs of a query, created with its first one. */
-  static QueryInputs of(String query, Ends ends) {
-    return QUERIES.computeIfAbsent(query, name -> new QueryInputs(name, ends));
-  }
-
-  /** Whether a query sleeps, since its topics get no records. */
-  public static boolean isAsleep(String query) {
-    QueryInputs inputs = QUERIES.get(query);
-    return inputs != null && inputs.asleep;
+  /** The inputs of a run, created with its first one. */
+  static QueryInputs of(QueryRun run, Ends ends) {
+    return run.own(
+        QueryInputs.class, () -> new QueryInputs(ends, ReadUntil.takeSteps(run.query())));
   }
 
   /** The sleeping queries. */
   public static List<String> asleep() {
-    return QUERIES.keySet().stream().filter(QueryInputs::isAsleep).toList();
+    return QueryRun.all().stream().filter(QueryInputs::isAsleep).map(QueryRun::query).toList();
   }
 
-  /** The inputs of a running query; null if it does not run in this JVM. */
-  static QueryInputs find(String query) {
-    return QUERIES.get(query);
+  private static boolean isAsleep(QueryRun run) {
+    QueryInputs inputs = run.get(QueryInputs.class);
+    return inputs != null && inputs.asleep;
+  }
+
+  /** The inputs of the calling task's run; null if its driver is another JVM. */
+  static QueryInputs current() {
+    QueryRun run = QueryRun.current();
+    return run == null ? null : run.get(QueryInputs.class);
   }
 
   /** The tables that rows of streams wait for. */
@@ -90,7 +93,8 @@ public final class QueryInputs {
    *     stopped
    */
   public static boolean finish(StreamingQuery query, long millis) throws InterruptedException {
-    QueryInputs inputs = QUERIES.get(query.name());
+    QueryRun run = QueryRun.find(query.runId().toString());
+    QueryInputs inputs = run == null ? null : run.get(QueryInputs.class);
     if (inputs == null) {
       return false;
     }
@@ -123,7 +127,6 @@ public final class QueryInputs {
    * @param timeDecides see {@link TopicSource#TIME_DECIDES}
    */
   synchronized Input reading(String topic, boolean atOnce, boolean isTable, boolean timeDecides) {
-    finishing = finished = false;
     Input input = new Input(topic, atOnce, isTable, timeDecides);
     inputs.add(input);
     return input;
@@ -217,8 +220,12 @@ public final class QueryInputs {
 
   private synchronized void remove(Input input) {
     inputs.remove(input);
-    if (inputs.isEmpty()) {
-      QUERIES.remove(query, this);
+  }
+
+  @Override
+  public void close() {
+    if (steps != null) {
+      steps.close();
     }
   }
 
@@ -309,6 +316,15 @@ public final class QueryInputs {
         ended = true;
         moved = !planned.equals(offsets);
       }
+    }
+
+    /**
+     * Where a batch of a run over the existing records ends.
+     *
+     * @param stream that asks, for a batch between these offsets of Spark's
+     */
+    String step(Object stream, String start, String end) {
+      return steps == null ? end : steps.end(stream, topic, start, end);
     }
 
     /** The query reads it no longer. */

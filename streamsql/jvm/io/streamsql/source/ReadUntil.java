@@ -13,7 +13,9 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Limits the offsets that a query reads up to in its micro-batches, also while it runs. */
 public final class ReadUntil {
   private static final Map<String, JsonNode> BOUNDS = new ConcurrentHashMap<>();
-  private static final Map<String, Steps> STEPS = new ConcurrentHashMap<>();
+
+  /** The steps of runs that have not begun. */
+  private static final Map<String, Steps> NEXT = new ConcurrentHashMap<>();
 
   private ReadUntil() {}
 
@@ -36,32 +38,27 @@ public final class ReadUntil {
    * last batch at the last step. They are closed with the run.
    */
   public static void inSteps(String query, TimeSteps steps) {
-    Steps before = STEPS.put(query, new Steps(steps));
-    if (before != null) {
-      before.close();
-    }
+    close(NEXT.put(query, new Steps(steps)));
   }
 
-  /** The run has ended; later runs have only the query's limit. */
-  public static void atOnce(String query) {
-    Steps before = STEPS.remove(query);
-    if (before != null) {
-      before.close();
-    }
+  /** No run follows that would take the steps. */
+  public static void dropSteps(String query) {
+    close(NEXT.remove(query));
   }
 
-  /**
-   * The end of a batch of a run over existing records, as {@link #bounded}, possibly in steps.
-   *
-   * @param input that asks: a query may read a topic twice
-   */
-  static String step(String query, Object input, String topic, String start, String end) {
-    Steps steps = STEPS.get(query);
-    return steps == null ? end : least(steps.asked(input), topic, start, end);
+  /** The steps for a run that begins; null: it has none. */
+  static Steps takeSteps(String query) {
+    return NEXT.remove(query);
+  }
+
+  private static void close(Steps steps) {
+    if (steps != null) {
+      steps.close();
+    }
   }
 
   /** The steps of one run: each input asks once for a batch. */
-  private static final class Steps {
+  static final class Steps {
     private final TimeSteps steps;
     private final Set<Object> asked = new HashSet<>();
     private JsonNode step;
@@ -70,7 +67,16 @@ public final class ReadUntil {
       this.steps = steps;
     }
 
-    synchronized JsonNode asked(Object input) {
+    /**
+     * Where a batch ends, as {@link #bounded}.
+     *
+     * @param input what asks: a query may read a topic twice
+     */
+    String end(Object input, String topic, String start, String end) {
+      return least(asked(input), topic, start, end);
+    }
+
+    private synchronized JsonNode asked(Object input) {
       if (!asked.add(input)) {
         asked.clear();
         asked.add(input);

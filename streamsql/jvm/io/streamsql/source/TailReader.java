@@ -78,13 +78,12 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   }
 
   /** Creates the readers of a query's real-time batch; `settings` are of Kafka's consumer. */
-  record Factory(
-      PartitionReaderFactory kafka, Map<String, Object> settings, String query, int table)
+  record Factory(PartitionReaderFactory kafka, Map<String, Object> settings, int table)
       implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
       return partition instanceof Partition place
-          ? new TailReader(kafka, place, TopicTails.of(settings), QueryInputs.find(query), table)
+          ? new TailReader(kafka, place, TopicTails.of(settings), QueryInputs.current(), table)
           : kafka.createReader(partition);
     }
   }

@@ -2,6 +2,8 @@ package io.streamsql.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.Json;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -45,7 +47,8 @@ final class TopicIdentity {
       String name = content.path("topic").textValue();
       if (!topic.equals(name)) {
         // Spark identifies sources by their numbers only.
-        throw new IllegalStateException(
+        throw new CodedException(
+            ErrorCode.CHECKPOINT_MISMATCH,
             "the offsets in "
                 + path.getParent()
                 + " are of topic "

@@ -1,6 +1,7 @@
 package io.streamsql.source;
 
 import io.streamsql.monitoring.ProcessingLog;
+import io.streamsql.runs.QueryRun;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -113,7 +114,9 @@ public final class TopicSource implements TableProvider {
       String query = options.get(QUERY);
       String topic = options.get("subscribe");
       QueryInputs.Input input =
-          QueryInputs.of(query, TopicEnds.of(settings))
+          QueryInputs.of(
+                  QueryRun.open(SparkSession.active().sparkContext(), query),
+                  TopicEnds.of(settings))
               .reading(
                   topic,
                   options.getBoolean(AT_ONCE, false),

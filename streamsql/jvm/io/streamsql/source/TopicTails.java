@@ -77,20 +77,21 @@ public final class TopicTails {
   }
 
   /**
-   * For {@code Pulse}: a line for each partition that ends with offsets without records, such as a
-   * transaction's end: the range of these offsets.
+   * By topic and partition, the range of offsets without records at the end of the log, such as a
+   * transaction's end.
    */
-  public static void addGapsTo(StringBuilder lines) {
-    CLUSTERS.values().forEach(cluster -> cluster.addGaps(lines));
+  public static Map<String, Map<Integer, long[]>> gaps() {
+    Map<String, Map<Integer, long[]>> found = new HashMap<>();
+    CLUSTERS.values().forEach(cluster -> cluster.addGaps(found));
+    return found;
   }
 
-  private synchronized void addGaps(StringBuilder lines) {
+  private synchronized void addGaps(Map<String, Map<Integer, long[]>> found) {
     tails.forEach(
         (place, tail) -> {
           long[] gap = tail.gap();
           if (gap[0] < gap[1]) {
-            lines.append("gap\t" + place.topic() + "\t" + place.partition());
-            lines.append("\t" + gap[0] + "\t" + gap[1] + "\n");
+            found.computeIfAbsent(place.topic(), t -> new HashMap<>()).put(place.partition(), gap);
           }
         });
   }

@@ -1,5 +1,7 @@
 package io.streamsql.operators.patterns;
 
+import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -137,7 +139,8 @@ final class Attempt {
       }
       all.add(way);
       if (all.size() > MOST) {
-        throw new IllegalStateException(
+        throw new CodedException(
+            ErrorCode.MATCH_AMBIGUOUS,
             "a match of MATCH_RECOGNIZE has more than "
                 + MOST
                 + " possible continuations: its conditions are not selective enough, or "

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.streamsql.errors.CodedException;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -55,7 +56,7 @@ class ChangesTest {
 
   private static String refusal(ChangeDecoder decoder, String value) {
     String message =
-        assertThrows(IllegalStateException.class, () -> rows(decoder, null, value)).getMessage();
+        assertThrows(CodedException.class, () -> rows(decoder, null, value)).getMessage();
     return message.substring(message.indexOf("7: ") + 3);
   }
 
@@ -129,8 +130,7 @@ class ChangesTest {
             "the table was truncated in the database; its rows stay, since the record does not list"
                 + " them, says the record at topic in, partition 1, offset 7. To continue with"
                 + " them, SET 'streamsql.on.truncate' = 'continue' and RESUME the query",
-            assertThrows(IllegalStateException.class, () -> rows(decoder, null, truncated))
-                .getMessage());
+            assertThrows(CodedException.class, () -> rows(decoder, null, truncated)).getMessage());
       } else {
         assertEquals("", rows(decoder, null, truncated));
       }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.streamsql.errors.CodedException;
 import io.streamsql.formats.Json;
 import io.streamsql.kafka.MockProducers;
 import io.streamsql.kafka.PendingRecords;
@@ -229,7 +230,7 @@ class KafkaSinkTest {
     assertTrue(reported().contains("the record's timestamp is negative: -1"));
     KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer(), true);
     strict.open(0, 0);
-    assertThrows(IllegalArgumentException.class, () -> strict.process(row(-1L, "a")));
+    assertThrows(CodedException.class, () -> strict.process(row(-1L, "a")));
   }
 
   @Test
@@ -238,7 +239,7 @@ class KafkaSinkTest {
     strict.open(0, 0);
     strict.process(row(1L, "a"));
     refuseNext(new RecordTooLargeException("too large"));
-    assertThrows(IllegalArgumentException.class, () -> strict.close(null));
+    assertThrows(CodedException.class, () -> strict.close(null));
   }
 
   /** The broker's timestamp is that of its arrival where the topic says LogAppendTime. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.errors.CodedException;
 import io.streamsql.kafka.MockProducers;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.ByteArrayInputStream;
@@ -96,7 +97,7 @@ class RecordsTest {
     RecordDecoder strict = decoder(null, Map.of());
     assertEquals(
         "cannot read the value of in partition 1 offset 7: $.A: expected INT, found text 'x'",
-        assertThrows(IllegalStateException.class, () -> decoded(strict, "k", "{\"A\":\"x\"}"))
+        assertThrows(CodedException.class, () -> decoded(strict, "k", "{\"A\":\"x\"}"))
             .getMessage());
   }
 

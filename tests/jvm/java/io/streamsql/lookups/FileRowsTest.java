@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.errors.CodedException;
 import io.streamsql.files.CheckedLocalFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -106,25 +107,25 @@ class FileRowsTest {
   @Test
   void whatIsNotThereOrNotAsDeclaredIsSaid() throws IOException {
     FileRows source = source("CSV", file);
-    LookupException error = assertThrows(LookupException.class, () -> name(source, 1));
+    CodedException error = assertThrows(CodedException.class, () -> name(source, 1));
     assertTrue(error.getMessage().startsWith("T in " + file), error.getMessage());
     write(file, "id,label\n1,a\n");
-    error = assertThrows(LookupException.class, () -> name(source, 1));
+    error = assertThrows(CodedException.class, () -> name(source, 1));
     assertTrue(error.getMessage().endsWith("has no column NAME in its header"));
     write(file, "id,name\n1,a\n\nx,b\n");
-    error = assertThrows(LookupException.class, () -> name(source, 1));
+    error = assertThrows(CodedException.class, () -> name(source, 1));
     assertTrue(error.getMessage().contains("line 4, ID: expected INT, found text 'x'"));
     write(file, "id,name\n1,a\n");
     assertEquals("a", name(source, 1));
     Files.delete(file);
     clock.set(TimeUnit.SECONDS.toNanos(1));
-    assertThrows(LookupException.class, () -> name(source, 1));
+    assertThrows(CodedException.class, () -> name(source, 1));
     write(file, "{}");
     FileRows json = source("JSON", file);
     assertNull(name(json, 1));
     write(file, "{\"id\": 1}\n{\"id\": \"x\"}\n");
     FileRows broken = source("JSON", file);
-    error = assertThrows(LookupException.class, () -> name(broken, 1));
+    error = assertThrows(CodedException.class, () -> name(broken, 1));
     assertTrue(error.getMessage().contains("line 2: $.ID: expected INT"), error.getMessage());
   }
 }

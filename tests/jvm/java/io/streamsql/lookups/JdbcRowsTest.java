@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.errors.CodedException;
 import io.streamsql.formats.RecordException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
@@ -162,11 +163,11 @@ class JdbcRowsTest {
   void whatFailsForLongIsSaidInALineAndIsNotKnown() throws RecordException {
     JdbcRows source = source(10);
     failing = Integer.MAX_VALUE;
-    LookupException error = assertThrows(LookupException.class, () -> source.find(key));
+    CodedException error = assertThrows(CodedException.class, () -> source.find(key));
     assertEquals("T in jdbc:x: the database is gone", error.getMessage());
     assertTrue(asked.size() > 3);
     int before = asked.size();
-    assertThrows(LookupException.class, () -> source.find(key));
+    assertThrows(CodedException.class, () -> source.find(key));
     assertEquals(before + 1, asked.size());
     failing = 0;
     assertEquals(7L, source.find(key).getLong(0));
@@ -180,7 +181,7 @@ class JdbcRowsTest {
     JdbcRows source = source(10);
     failing = Integer.MAX_VALUE;
     Thread.currentThread().interrupt();
-    assertThrows(LookupException.class, () -> source.find(key));
+    assertThrows(CodedException.class, () -> source.find(key));
     assertTrue(Thread.interrupted());
     assertEquals(0, asked.size() / 2);
   }

@@ -117,6 +117,15 @@ class ExecutorCountsTest {
     assertTrue(counted().isMissingNode());
   }
 
+  /** Spark's listeners are called later than a query ends. */
+  @Test
+  void whatSparkTellsOfAForgottenQueryIsNotAdded() throws Exception {
+    QueryMetrics.started(QUERY);
+    QueryMetrics.forget(QUERY);
+    QueryMetrics.progressed(QUERY, QueryProgress.Seen.NOTHING);
+    assertTrue(counted().isMissingNode());
+  }
+
   @Test
   void anExecutorTellsEverySecondAndAtItsEnd() throws Exception {
     Line line = new Line(driver);

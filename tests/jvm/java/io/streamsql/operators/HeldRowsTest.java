@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.errors.CodedException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +27,7 @@ class HeldRowsTest {
     }
     assertTrue(all.get() > 2 << 20);
     one.add(HALF);
-    assertThrows(MemoryLimitException.class, () -> one.add(HALF));
+    assertThrows(CodedException.class, () -> one.add(HALF));
   }
 
   @Test

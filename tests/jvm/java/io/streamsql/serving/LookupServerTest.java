@@ -15,6 +15,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,11 +25,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(30)
 class LookupServerTest {
+  private static final long NUMBER = 7;
+
   @TempDir private Path folder;
   private Path socket;
   private TableStore store;
   private LookupServer server;
-  private long number;
+  private final Map<Long, KeyLookups> known = new ConcurrentHashMap<>();
 
   @BeforeEach
   void listen() throws Exception {
@@ -36,13 +40,12 @@ class LookupServerTest {
     store = new TableStore(folder, -1);
     KeyLookupsTest.put(store, KeyLookupsTest.bytes("a"), "1");
     KeyLookupsTest.put(store, KeyLookupsTest.bytes("b"), "2");
-    server = LookupServer.listen(socket.toString());
-    number = LookupServer.register(KeyLookupsTest.lookups(store, true, 0));
+    server = LookupServer.listen(socket.toString(), known);
+    known.put(NUMBER, KeyLookupsTest.lookups(store, true, 0));
   }
 
   @AfterEach
   void close() throws IOException {
-    LookupServer.release(number);
     server.close();
     store.close();
     Files.deleteIfExists(socket);
@@ -78,9 +81,9 @@ class LookupServerTest {
     try (SocketChannel channel = connect();
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel))) {
       for (int i = 0; i < 100; i++) {
-        ask(channel, number, "a", "b");
-        ask(channel, number, "b");
-        ask(channel, number, "none");
+        ask(channel, NUMBER, "a", "b");
+        ask(channel, NUMBER, "b");
+        ask(channel, NUMBER, "none");
       }
       for (int i = 0; i < 100; i++) {
         assertEquals("[1, 2]", answer(in));
@@ -96,22 +99,23 @@ class LookupServerTest {
         SocketChannel channel = connect();
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel))) {
       idle.write(ByteBuffer.allocate(2));
-      ask(channel, number, "a");
+      ask(channel, NUMBER, "a");
       assertEquals("[1]", answer(in));
     }
   }
 
   @Test
   void anErrorIsAnAnswerAndTheConnectionContinues() throws Exception {
-    long incomplete = LookupServer.register(KeyLookupsTest.lookups(store, false, 0));
+    long incomplete = NUMBER + 1;
+    known.put(incomplete, KeyLookupsTest.lookups(store, false, 0));
     try (SocketChannel channel = connect();
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel))) {
       ask(channel, incomplete, "a");
       assertEquals("the table is still being read", answer(in));
-      LookupServer.release(incomplete);
+      known.remove(incomplete);
       ask(channel, incomplete, "a");
       assertEquals("unknown lookup", answer(in));
-      ask(channel, number, "a");
+      ask(channel, NUMBER, "a");
       assertEquals("[1]", answer(in));
     }
   }
@@ -132,12 +136,12 @@ class LookupServerTest {
   void keysThatAreCutAreAnError() throws Exception {
     try (SocketChannel channel = connect();
         DataInputStream in = new DataInputStream(Channels.newInputStream(channel))) {
-      channel.write(ByteBuffer.allocate(12).putInt(8).putLong(number).flip());
+      channel.write(ByteBuffer.allocate(12).putInt(8).putLong(NUMBER).flip());
       assertEquals("java.nio.BufferUnderflowException", answer(in));
-      ByteBuffer cut = ByteBuffer.allocate(32).putInt(28).putLong(number).putLong(0).putLong(0);
+      ByteBuffer cut = ByteBuffer.allocate(32).putInt(28).putLong(NUMBER).putLong(0).putLong(0);
       channel.write(cut.putInt(5).flip());
       assertEquals("java.nio.BufferUnderflowException", answer(in));
-      ask(channel, number, "a");
+      ask(channel, NUMBER, "a");
       assertEquals("[1]", answer(in));
     }
   }

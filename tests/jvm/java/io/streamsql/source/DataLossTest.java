@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.streamsql.errors.CodedException;
 import io.streamsql.formats.Json;
 import io.streamsql.kafka.MockProducers;
 import io.streamsql.monitoring.ProcessingLog;
@@ -71,8 +72,7 @@ class DataLossTest {
   }
 
   private String error(DataLoss loss, String start, String end) {
-    return assertThrows(DataLoss.DataLossException.class, () -> loss.begin(start, end))
-        .getMessage();
+    return assertThrows(CodedException.class, () -> loss.begin(start, end)).getMessage();
   }
 
   @Test

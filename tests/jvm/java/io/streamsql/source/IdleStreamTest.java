@@ -43,7 +43,7 @@ class IdleStreamTest {
 
   private IdleStream stream() {
     QueryInputs.Input input =
-        new QueryInputs("q", new UnaskedEnds()).reading("t", false, false, false);
+        new QueryInputs(new UnaskedEnds(), null).reading("t", false, false, false);
     DataLoss loss = new DataLoss("t", null, null, null, false);
     return new IdleStream(kafka(), input, loss, "t", Map.of(), "q", true);
   }

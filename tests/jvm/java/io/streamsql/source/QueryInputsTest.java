@@ -2,15 +2,20 @@ package io.streamsql.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.runs.QueryRun;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import org.apache.kafka.common.TopicPartition;
@@ -20,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
 class QueryInputsTest {
   private final FakeEnds ends = new FakeEnds();
-  private final QueryInputs inputs = new QueryInputs("q", ends);
+  private final QueryInputs inputs = new QueryInputs(ends, null);
   private final QueryInputs.Input orders = inputs.reading("orders", false, false, false);
 
   @Test
@@ -82,19 +87,21 @@ class QueryInputsTest {
 
   @Test
   void whatTimeDoesNotMoveBeginsAsleepAtTheEndOfItsTopic() {
-    QueryInputs single = new QueryInputs("s", ends);
+    QueryInputs single = new QueryInputs(ends, null);
     single.reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
     ends.grow("bills");
-    new QueryInputs("t", ends).reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
+    new QueryInputs(ends, null).reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
-    new QueryInputs("u", ends).reading("bills", false, false, false).begin("{\"bills\":{\"0\":1}}");
+    new QueryInputs(ends, null)
+        .reading("bills", false, false, false)
+        .begin("{\"bills\":{\"0\":1}}");
     assertEquals(1, ends.slept);
   }
 
   @Test
   void aRoundIsOwedWhereTimeDecidesAndTheOneBeforeMoved() {
-    QueryInputs timed = new QueryInputs("v", ends);
+    QueryInputs timed = new QueryInputs(ends, null);
     QueryInputs.Input bills = timed.reading("bills", false, false, true);
     QueryInputs.Input calls = timed.reading("calls", false, false, true);
     bills.begin("0");
@@ -126,39 +133,87 @@ class QueryInputsTest {
 
   @Test
   void whatWasToEndWhileItSleptBeginsNoBatchWhenItWakes() throws InterruptedException {
-    QueryInputs.Input bills = QueryInputs.of("sleeper", ends).reading("bills", true, false, false);
+    String run = UUID.randomUUID().toString();
+    QueryInputs.Input bills = inputsOf(run, "sleeper").reading("bills", true, false, false);
     ends.wakes = new Semaphore(0);
+    Thread stream = begin(bills);
+    while (!QueryInputs.asleep().contains("sleeper")) {
+      Thread.onSpinWait();
+    }
+    assertTrue(QueryInputs.finish(running(run), 10_000));
+    ends.wakes.release();
+    stream.join(200);
+    assertTrue(stream.isAlive(), "its batch does not begin");
+    assertFalse(QueryInputs.asleep().contains("sleeper"));
+    stream.interrupt();
+    stream.join();
+    QueryRun.close(run);
+  }
+
+  /** The next run of a query may begin before the one that is being stopped has ended. */
+  @Test
+  void twoRunsOfAQueryShareNothing() throws InterruptedException {
+    String first = UUID.randomUUID().toString();
+    String second = UUID.randomUUID().toString();
+    QueryInputs.Input old = inputsOf(first, "twice").reading("bills", true, false, false);
+    ends.wakes = new Semaphore(0);
+    Thread stream = begin(old);
+    while (!QueryInputs.asleep().contains("twice")) {
+      Thread.onSpinWait();
+    }
+    assertTrue(QueryInputs.finish(running(first), 10_000));
+    QueryInputs next = inputsOf(second, "twice");
+    assertFalse(next.isFinishing());
+    next.reading("bills", true, false, false);
+    ends.wakes.release();
+    stream.join(200);
+    assertTrue(stream.isAlive(), "the first run begins no batch, though the second has begun");
+    QueryRun.close(first);
+    assertTrue(QueryRun.find(second) != null && QueryRun.find(first) == null);
+    QueryRun.closeAll("twice");
+    assertTrue(QueryRun.find(second) == null);
+    stream.interrupt();
+    stream.join();
+  }
+
+  @Test
+  void theStepsOfARunEndWithIt() {
+    List<String> closed = new ArrayList<>();
+    String run = UUID.randomUUID().toString();
+    ReadUntil.inSteps("stepped", new TimeSteps(new NoTimes(closed), Map.of(), Map.of(), 1));
+    inputsOf(run, "stepped");
+    assertNull(ReadUntil.takeSteps("stepped"));
+    assertEquals(List.of(), closed);
+    QueryRun.close(run);
+    assertEquals(List.of("closed"), closed);
+  }
+
+  private QueryInputs inputsOf(String run, String query) {
+    return QueryInputs.of(QueryRun.open(run, query), ends);
+  }
+
+  private static Thread begin(QueryInputs.Input bills) {
     String offsets = "{\"bills\":{\"0\":0}}";
     Thread stream =
         new Thread(() -> assertThrows(UncheckedIOException.class, () -> bills.begin(offsets)));
     stream.start();
-    while (!QueryInputs.isAsleep("sleeper")) {
-      Thread.onSpinWait();
-    }
-    assertTrue(QueryInputs.finish(running("sleeper"), 10_000));
-    ends.wakes.release();
-    stream.join(200);
-    assertTrue(stream.isAlive(), "its batch does not begin");
-    assertFalse(QueryInputs.isAsleep("sleeper"));
-    stream.interrupt();
-    stream.join();
-    bills.close();
+    return stream;
   }
 
   @Test
   void ofAQueryThatReadsNothingYetItIsNotKnown() throws InterruptedException {
-    assertFalse(QueryInputs.finish(running("unknown"), 10_000));
+    assertFalse(QueryInputs.finish(running(UUID.randomUUID().toString()), 10_000));
   }
 
   /** A running Spark query that has reported no batch. */
-  private static StreamingQuery running(String name) {
+  private static StreamingQuery running(String run) {
     return (StreamingQuery)
         Proxy.newProxyInstance(
             QueryInputsTest.class.getClassLoader(),
             new Class<?>[] {StreamingQuery.class},
             (proxy, method, arguments) ->
                 switch (method.getName()) {
-                  case "name" -> name;
+                  case "runId" -> UUID.fromString(run);
                   case "isActive" -> true;
                   case "lastProgress" -> null;
                   default -> throw new AssertionError(method.getName());
@@ -173,6 +228,19 @@ class QueryInputsTest {
   private static void round(QueryInputs.Input input, String start, String end) {
     input.begin(start);
     input.end(end);
+  }
+
+  /** Of steps that are never asked for. */
+  private record NoTimes(List<String> closed) implements TimeSteps.Times {
+    @Override
+    public List<RecordTimes.Timed> from(TopicPartition partition, long offset, long end) {
+      throw new AssertionError("no batch begins");
+    }
+
+    @Override
+    public void close() {
+      closed.add("closed");
+    }
   }
 
   /** Counts who sleeps, and wakes them at once. */

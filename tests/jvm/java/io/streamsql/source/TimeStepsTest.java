@@ -60,20 +60,19 @@ final class TimeStepsTest implements TimeSteps.Times {
   void eachInputOfAQueryAsksOnceForABatch() {
     logs.put(MANY, offset -> offset);
     logs.put(FEW, offset -> offset);
-    ReadUntil.inSteps("q", timeSteps(50, 100, 0));
-    assertEquals("50", step(1));
-    assertEquals("50", step(2)); // A topic may be read twice.
-    assertEquals("100", step(1));
-    assertEquals("100", step(2));
-    assertEquals("100", step(1)); // Nothing comes after the last one.
-    ReadUntil.atOnce("q");
-    assertEquals("900", step(1));
+    ReadUntil.Steps steps = new ReadUntil.Steps(timeSteps(50, 100, 0));
+    assertEquals("50", step(steps, 1));
+    assertEquals("50", step(steps, 2)); // A topic may be read twice.
+    assertEquals("100", step(steps, 1));
+    assertEquals("100", step(steps, 2));
+    assertEquals("100", step(steps, 1)); // Nothing comes after the last one.
+    steps.close();
     assertTrue(closed);
   }
 
-  private static String step(Object input) {
+  private static String step(ReadUntil.Steps steps, Object input) {
     String start = both(0, 0).toString();
-    String end = ReadUntil.step("q", input, "many", start, both(900, 0).toString());
+    String end = steps.end(input, "many", start, both(900, 0).toString());
     return end.replaceAll(".*many\":.\"0\":(\\d+).*", "$1");
   }
 

@@ -1,0 +1,2 @@
+/** Runs of queries, and what each of them owns. */
+package io.streamsql.runs;
