@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,16 @@ class Java:
             detail="A source checkout of streamsql builds its JVM part once; a wheel ships it.",
             hint=install_hint(),
         )
+
+
+def inherited_environment() -> dict[str, str]:
+    """The environment for a JVM: that of this process, without the settings of another Spark. While
+    Spark starts in another thread, the variables change."""
+    while True:
+        with suppress(KeyError):  # a variable has been removed meanwhile
+            inherited = dict(os.environ)
+            break
+    return {k: v for k, v in inherited.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
 
 
 def install_hint() -> str:

@@ -24,6 +24,7 @@ from streamsql.errors import ConfigError, ExternalError
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.cache import exclusive
 from streamsql.jvm.jars import Progress, ensure_jars
+from streamsql.jvm.java import inherited_environment
 from streamsql.kafka.broker_config import (
     HOST,
     MAIN_CLASS,
@@ -263,7 +264,7 @@ def _spawn(
             start_new_session=True,
             cwd=data.kafka,
             # Under the C locale Java can't open a path with other letters than ASCII's.
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            env={**inherited_environment(), "LC_ALL": "C.UTF-8"},
         )
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from streamsql.errors import ConfigError, ExternalError
-from streamsql.jvm.java import find_java
+from streamsql.jvm.java import find_java, inherited_environment
 
 
 def _java(home: Path, version: str) -> Path:
@@ -77,3 +80,24 @@ def test_a_runtime_without_compiler_is_reported(
     monkeypatch.setenv("JAVA_HOME", str(_java(tmp_path / "jre", "17")))
     with pytest.raises(ExternalError, match="has no compiler"):
         _ = find_java().javac
+
+
+def test_the_environment_is_copied_while_another_thread_changes_it() -> None:
+    """PySpark sets variables while it starts, and the broker starts beside it."""
+    name, ended = "SPARK_TEST_VARIABLE", threading.Event()
+
+    def change() -> None:
+        while not ended.is_set():
+            os.environ[name] = ""
+            del os.environ[name]
+
+    interval, thread = sys.getswitchinterval(), threading.Thread(target=change)
+    sys.setswitchinterval(1e-5)
+    thread.start()
+    try:
+        found = [inherited_environment() for _ in range(300)]
+    finally:
+        ended.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert all(copy["PATH"] == os.environ["PATH"] and name not in copy for copy in found)

@@ -23,7 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
-from streamsql.jvm.java import Java
+from streamsql.jvm.java import Java, inherited_environment
 from streamsql.waiting import await_condition
 
 GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
@@ -158,15 +158,13 @@ def forget_gateway() -> None:
 
 
 def jvm_environment(local_dir: Path) -> dict[str, str]:
-    """The environment of the JVM: this process's, without Spark settings of other installations,
-    and with its scratch folder. RocksDB's memory comes from malloc. By default glibc has eight
-    arenas per processor, which a JVM with many threads uses in turn, and each retains freed memory:
-    with a heap of 512 MB, a join over millions of rows used 2.7 GB on 2 processors, and 1.7 GB with
-    one arena per processor."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
+    """The environment of the JVM, with its scratch folder. RocksDB's memory comes from malloc. By
+    default glibc has eight arenas per processor, which a JVM with many threads uses in turn, and
+    each retains freed memory: with a heap of 512 MB, a join over millions of rows used 2.7 GB on 2
+    processors, and 1.7 GB with one arena per processor."""
     return {
         "MALLOC_ARENA_MAX": str(max(2, os.cpu_count() or 1)),
-        **kept,
+        **inherited_environment(),
         "SPARK_LOCAL_DIRS": str(local_dir),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_CONNECT_MODE": "0",
