@@ -1,2 +1,2 @@
-/** Reduces Spark's pauses between the batches of streaming queries, and reports their status. */
+/** Plans that are made once, and the pauses between the batches of streaming queries. */
 package io.streamsql.queries;

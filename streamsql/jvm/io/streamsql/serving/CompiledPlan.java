@@ -1,30 +1,22 @@
 package io.streamsql.serving;
 
+import io.streamsql.queries.PlannedRows;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.spark.Partition;
-import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.reflect.ClassTag;
-import scala.reflect.ClassTag$;
 
 /**
  * A frame over records, planned and compiled once, then run on the caller's thread over given
@@ -59,22 +51,9 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
    *
    * @param number of the source among those of its program, from 0
    */
-  @SuppressWarnings({"unchecked", "rawtypes"}) // an AttributeReference is an Attribute
   public static Dataset<Row> source(SparkSession session, String schema, int number) {
-    Seq columns = DataTypeUtils.toAttributes((StructType) StructType.fromJson(schema));
-    LogicalRDD rows =
-        new LogicalRDD(
-            columns,
-            new Source(session.sparkContext(), number),
-            SinglePartition$.MODULE$,
-            CollectionConverters.asScala(List.<SortOrder>of()).toSeq(),
-            false,
-            Option.empty(),
-            session,
-            Option.empty(),
-            Option.empty(),
-            false);
-    return org.apache.spark.sql.classic.Dataset.ofRows(session, rows);
+    StructType columns = (StructType) StructType.fromJson(schema);
+    return new Source(session, number).frame(session, columns, 1);
   }
 
   /**
@@ -139,17 +118,11 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   }
 
   /** One partition, whose rows are those of this thread's run. */
-  private static final class Source extends RDD<InternalRow> {
+  private static final class Source extends PlannedRows {
     private static final long serialVersionUID = 1L;
-    private static final ClassTag<InternalRow> TYPE = ClassTag$.MODULE$.apply(InternalRow.class);
-    private final int number;
 
-    Source(SparkContext context, int number) {
-      super(
-          context,
-          CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
-          TYPE);
-      this.number = number;
+    Source(SparkSession session, int number) {
+      super(session, number);
     }
 
     @Override

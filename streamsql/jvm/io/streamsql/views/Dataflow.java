@@ -79,7 +79,8 @@ public final class Dataflow {
   private Dataset<Row> leaf(Node node) {
     nodes.add(node);
     boolean placed = node.operator() != null && node.operator().givesKey();
-    return Leaf.frame(session, nodes.size() - 1, node.columns(), placed ? partitions : 0);
+    Leaf leaf = new Leaf(session, nodes.size() - 1);
+    return leaf.frame(session, node.columns(), placed ? partitions : 0);
   }
 
   private Fragment fragment(Dataset<Row> rows) {
