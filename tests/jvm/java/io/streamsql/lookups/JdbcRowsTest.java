@@ -34,7 +34,7 @@ class JdbcRowsTest {
           .add("part No", DataTypes.StringType)
           .add("LABEL", DataTypes.StringType);
   private final Retries retries =
-      new Retries(TimeUnit.MILLISECONDS.toNanos(300), TimeUnit.MILLISECONDS.toNanos(50));
+      new Retries(TimeUnit.MILLISECONDS.toNanos(1000), TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
   private final List<String> asked = new ArrayList<>();
