@@ -15,7 +15,7 @@ class Query:
     """A query over the events, and what it joins them with; `script` ends with its statement.
 
     `native` names the query that a Spark user has to write by hand to compare it with: for what
-    Spark lacks in Real-Time Mode, its GROUP BY.
+    Spark lacks in real-time mode, its GROUP BY.
     """
 
     script: str

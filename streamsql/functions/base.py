@@ -168,7 +168,7 @@ class AggregateFunction(Function):
     undo: bool = False
     """Whether a row can be taken out again, that is, whether tables can be aggregated."""
     real_time: bool = True
-    """Whether Spark runs it in Real-Time Mode."""
+    """Whether Spark runs it in real-time mode."""
     filters: bool = False
     """Whether an optional last BOOLEAN argument filters the rows: the aggregate includes NULLs, so
     FILTER cannot replace values by NULL."""

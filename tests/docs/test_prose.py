@@ -19,8 +19,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 STYLE = ROOT / "styles" / "streamsql" / "Dialect.yml"
 FOLDERS = "benchmarks cli client dbt docs examples scripts streamsql tests".split()
-# Classes that the bridge with a contract replaces.
-PENDING = ("QueryMetrics.java", "ReadOffsets.java", "Pulse.java")
 _RULE = re.compile(r"^  (.+?): (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|^    .*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`|\{@\w+ [^}]*\}")
@@ -41,7 +39,6 @@ def files(path: str) -> list[Path]:
         for name in listed.splitlines()
         if name.endswith((".md", ".py", ".java", ".js"))
         and "/vendor/" not in name
-        and not name.endswith(PENDING)
         and ROOT / name != Path(__file__)
     ]
 

@@ -391,7 +391,7 @@ class SparkLauncher:
             producer_settings=client.security,
             data_dir=self._data.root,
             processing_log_topic=PROCESSING_LOG_TOPIC,
-            # Real-Time Mode has no batches to limit, and rejects the setting.
+            # real-time mode has no batches to limit, and rejects the setting.
             max_records_per_batch=most if mode is Mode.MICRO_BATCH else None,
             starting_offsets=starting_text(offsets, client.partitions),
             tolerated=accepted(properties),

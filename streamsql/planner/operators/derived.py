@@ -56,7 +56,7 @@ class Derived(RowByRow):
         if self.by_clock:
             yield (
                 "rows that are processed again are in other windows of the clock, and a batch of "
-                "them lasts a minute in Real-Time Mode"
+                "them lasts a minute in real-time mode"
             )
 
     @property

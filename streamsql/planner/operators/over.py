@@ -222,5 +222,5 @@ def waits_for_times(clause: str, grace_ms: int | None) -> Iterator[str]:
     if grace_ms is not None:
         yield (
             f"GRACE PERIOD in {clause} waits for times that other rows bring, which are known at "
-            "the end of a batch: it lasts a minute in Real-Time Mode"
+            "the end of a batch: it lasts a minute in real-time mode"
         )

@@ -22,7 +22,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  * failed, and how long after a record's timestamp its result was in Kafka.
  *
  * <p>Counted where it happens, so it is known at any moment: Spark tells at the end of a batch,
- * which in Real-Time Mode is a minute. What only Spark knows (the state's size, how long a batch
+ * which in real-time mode is a minute. What only Spark knows (the state's size, how long a batch
  * takes) comes from {@link QueryProgress}. On a cluster each executor counts for itself, and tells
  * the driver, which adds it up, every second: {@link ExecutorCounts}.
  */
@@ -151,7 +151,7 @@ public final class QueryMetrics {
     return !place.equals(truncation.getAndSet(place));
   }
 
-  /** Spark has finished a batch; what it tells of a query after its end is left out. */
+  /** Spark has finished a batch; what it reports of a query after its end is left out. */
   static void progressed(String queryId, QueryProgress.Seen seen) {
     if (STARTED.contains(queryId)) {
       QueryMetrics metrics = of(queryId);
@@ -159,7 +159,7 @@ public final class QueryMetrics {
     }
   }
 
-  /** What has been counted since it was last told, by the names of counters; for one thread. */
+  /** What has been counted since the last report, by the names of counters; for one thread. */
   private Map<String, Long> news() {
     Map<String, Long> news = new HashMap<>();
     BiConsumer<String, Long> tell =

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * How far a run of a query has read, by topic and partition. Spark tells it only at the end of a
- * batch, which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what
+ * batch, which in real-time mode is a minute; here it is known at any moment. It is no commit: what
  * has been read since the last one is read again after a failure.
  */
 public final class ReadOffsets implements QueryRun.Part {
