@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.spark_run import Failure, classify, meaning
@@ -32,3 +33,10 @@ def _classified(case: dict[str, Any]) -> Failure:
         error._cause = RuntimeError()  # type: ignore[attr-defined]
         error._cause._stackTrace = case["cause"]  # type: ignore[attr-defined]
     return classify(error)
+
+
+def test_an_error_of_a_jvm_that_has_ended_is_classified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
+    error = RuntimeError("Connection refused")
+    error.java_exception = object()  # type: ignore[attr-defined]
+    assert "Connection refused" in classify(error).text

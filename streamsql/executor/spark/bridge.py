@@ -243,23 +243,26 @@ def _coded(text: Any) -> CodedError | None:
 
 
 def coded_error(error: BaseException) -> CodedError | None:
-    """The engine's own error in the JVM that an exception reports; None: it is another one's."""
+    """The engine's own error in the JVM that an exception reports; None: it is another one's, or
+    the JVM has ended."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    if java is not None:
+    bridge = _current()
+    if java is not None and bridge is not None:
         with suppress(*JVM_FAILURES):
-            return _current().coded_error(java)
+            return bridge.coded_error(java)
     return None
 
 
 def ended_by(query: StreamingQuery) -> CodedError | None:
     """The same of the exception that a query ended with, which PySpark does not hand on."""
-    java = getattr(query, "_jsq", None)
-    return None if java is None else _current().ended_by(java)
+    java, bridge = getattr(query, "_jsq", None), _current()
+    return None if java is None or bridge is None else bridge.ended_by(java)
 
 
-def _current() -> Bridge:
-    """That of the process: PySpark has one session."""
-    return Bridge.of(cast(Any, SparkSession)._instantiatedSession)
+def _current() -> Bridge | None:
+    """That of the process, which has one session of PySpark; None: it has none now."""
+    session = cast(Any, SparkSession)._instantiatedSession
+    return None if session is None else Bridge.of(session)
 
 
 def _remember_classes(jvm: Any) -> None:
