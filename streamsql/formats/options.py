@@ -8,8 +8,6 @@ SCHEMA_ID = "schema_id"
 """The id of a registered schema to write by."""
 NULLABLE = "nullable"
 """OPTIONAL or WRAPPER: how Protobuf distinguishes null from zero."""
-WRAP = "wrap"
-"""Whether a single column is inside a record: true or false."""
 
 WITH_NAMES = {
     FULL_NAME: "SCHEMA_FULL_NAME",

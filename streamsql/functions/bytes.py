@@ -7,7 +7,6 @@ from typing import Any
 from streamsql.functions.base import SparkColumn, overload, scalar
 
 _CATEGORY = "bytes"
-_ENCODINGS = ("hex", "utf8", "ascii", "base64")
 
 
 def _decoded(F: Any, text: SparkColumn, encoding: SparkColumn) -> SparkColumn:

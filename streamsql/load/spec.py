@@ -10,8 +10,6 @@ from streamsql.errors import ConfigError, ExternalError
 
 STDIN = "-"
 INPUT_FORMATS = ("csv", "json", "parquet", "text")
-VALUE_FORMATS = ("JSON", "DELIMITED")
-KEY_FORMATS = ("KAFKA", "JSON", "DELIMITED")
 KEY_TYPES = ("STRING", "INT", "BIGINT", "DOUBLE")
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from streamsql.parser import tokens
 
 _WORD = re.compile(r"[`\"]?[A-Za-z0-9_@]*\Z")
-_STRING_WORD = re.compile(r"[^']*\Z")
 _VARIABLE = re.compile(r"\$\{([A-Za-z0-9_@]*)\Z")
 
 Piece = tuple[str, str]
