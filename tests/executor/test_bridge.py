@@ -18,6 +18,7 @@ from streamsql.executor.spark import bridge as bridges
 from streamsql.executor.spark.bridge import Bridge, coded_error, with_deadline
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.executor.spark.messages import ErrorCode
+from streamsql.executor.spark.views import Dataflow
 
 pytestmark = pytest.mark.spark
 
@@ -69,3 +70,14 @@ def test_the_code_of_an_error_reaches_python(spark: SparkSession) -> None:
     assert found is not None and found.code is ErrorCode.DATA_LOSS
     assert (found.message, found.parameters) == ("lost", {"topic": "t"})
     assert coded_error(other.value) is None
+
+
+def test_only_the_bridge_listens_to_queries(spark: SparkSession) -> None:
+    """With two listeners each batch would be counted twice."""
+
+    def listeners() -> int:
+        return len(cast(Any, spark)._jsparkSession.streams().listListeners())
+
+    before = listeners()
+    Dataflow.of(spark, 1).writer(spark.readStream.format("rate").load(), "unused", None)
+    assert listeners() == before

@@ -3,7 +3,7 @@ package io.streamsql.views;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.streamsql.connector.KafkaSink;
 import io.streamsql.formats.Json;
-import io.streamsql.monitoring.QueryProgress;
+import io.streamsql.runs.QueryRun;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
@@ -35,7 +35,6 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class ViewSink implements Sink {
   private static final String ID = "streamsql.view";
-  private static final String RUN = "spark.jobGroup.id";
 
   /** Batches of more records are computed by stages, side by side. */
   private static final long LOCAL_RECORDS = 10_000;
@@ -61,7 +60,6 @@ public final class ViewSink implements Sink {
    */
   public static DataStreamWriter<Row> write(
       Dataset<Row> records, Dataflow dataflow, String checkpoint, KafkaSink writer) {
-    QueryProgress.follow(records.sparkSession());
     String id = UUID.randomUUID().toString();
     PREPARED.put(id, new ViewSink(dataflow, checkpoint, writer));
     return records.writeStream().format(Provider.class.getName()).option(ID, id);
@@ -84,7 +82,7 @@ public final class ViewSink implements Sink {
     var frame = (org.apache.spark.sql.classic.Dataset<Row>) batch;
     SparkSession session = frame.sparkSession();
     if (stores == null) {
-      String run = session.sparkContext().getLocalProperty(RUN);
+      String run = session.sparkContext().getLocalProperty(QueryRun.ID);
       stores = new ViewStores(session, checkpoint, run);
     }
     List<MicroBatchScanExec> scans = scans(frame);
