@@ -26,6 +26,10 @@ NO_JVM: Any = SimpleNamespace(streamsql_bridge=SimpleNamespace(stopped=lambda _:
 """A Spark that notes which queries have stopped."""
 
 
+def session() -> Any:
+    return SimpleNamespace(streamsql_bridge=object())
+
+
 class Scripted(SparkLauncher):
     """Notes what is lowered, and for which mode."""
 
@@ -38,7 +42,7 @@ class Scripted(SparkLauncher):
             spark_was_killed=lambda: False,
         )
         super().__init__(services, DataDir.at(folder), SIZES)
-        self.session = object()
+        self.session = session()
         self.lowered: list[Mode] = []
         self.checkpoint = folder / "checkpoints" / "Q"
 
@@ -87,7 +91,7 @@ def test_a_replaced_query_and_another_spark_are_lowered_again(launcher: Scripted
     launcher.catch_up(query, 1)
     launcher.live(replace(query, sql="CREATE OR REPLACE ..."), Mode.REAL_TIME)
     launcher.catch_up(query, 1)
-    launcher.session = object()
+    launcher.session = session()
     launcher.live(query, Mode.REAL_TIME)
     assert launcher.lowered == [Mode.REAL_TIME] * 4
 
