@@ -102,8 +102,8 @@ def test_a_query_stops_before_a_violation_that_is_to_fail_it(live: Live) -> None
     )
     topic = live.name("T")
     assert _query(live, "TWICE").error == (
-        f"Constraint SMALL of {topic} is violated: EXPECT ((N < 10) OR ('Too many open files' = '')"
-        f"), by the record at topic {topic}, partition 0, offset 1; ON VIOLATION FAIL stops the"
+        f"Constraint SMALL of {topic} is violated: EXPECT (N < 10 OR 'Too many open files' = ''),"
+        f" by the record at topic {topic}, partition 0, offset 1; ON VIOLATION FAIL stops the"
         " query"
     )
     assert live.table("TWICE", lambda rows: len(rows) == 1) == {"a": (2,)}
