@@ -47,6 +47,19 @@ def test_a_jvm_that_does_not_answer_is_not_waited_for(
             bridge.status()
         assert time.monotonic() - begin < 10
     assert bridge.status().answers
+    bridge.close()
+
+
+def test_a_bridge_closes_its_connections(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is left open is reported where it is collected as garbage, in any other test."""
+    bridge = Bridge.of(spark)
+    monkeypatch.setattr(bridge, "_prompt", with_deadline(bridge._java, 20))
+    bridge.status()
+    assert bridge._prompt._gateway_client.deque
+    bridge.close()
+    assert not bridge._prompt._gateway_client.deque
 
 
 def test_another_version_of_the_bridge_does_not_open(

@@ -56,6 +56,10 @@ class Bridge:
     def of(spark: SparkSession) -> Bridge:
         return cast(Bridge, cast(Any, spark).streamsql_bridge)
 
+    def close(self) -> None:
+        """Closes its own connections, before the JVM ends."""
+        self._prompt._gateway_client.close()
+
     # -- queries ---------------------------------------------------------------------------------
 
     def status(self) -> Status:

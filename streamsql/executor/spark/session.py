@@ -231,6 +231,8 @@ class SparkRuntime:
         with self._lock:
             session, self._session = self._session, None
             process, self._process = self._process, None
+            if session is not None:
+                Bridge.of(session).close()
             if session is not None and process is not None and process.poll() is None:
                 _stop_session(session)
             if process is not None:
