@@ -92,7 +92,7 @@ class View(Operator):
     def parts(self, at: Reading) -> Iterator[Part]:
         for scan in self.scans:
             yield from scan.parts(at)
-        yield at.part("view", "", self.text)
+        yield at.part("view", "", f"{self.columns}\n{self.text}")
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return tuple(scan.source.name for scan in self.scans if scan.kind is Kind.TABLE)
