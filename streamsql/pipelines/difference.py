@@ -24,7 +24,6 @@ from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.processing_log import STREAM as PROCESSING_LOG
 from streamsql.types import SQLType, to_sql
 
-
 MATERIALIZED_VIEW = "MATERIALIZED VIEW"
 """The kind of an Item that is one."""
 
