@@ -62,7 +62,7 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         )
     query_id = planning.query_id or (existing.created_by_query if existing else None)
     query_id = query_id or numbered_id(f"CMV_{name.upper()}", catalog)
-    properties = read_properties(statement.properties, Place.CREATE_AS)
+    properties = read_properties(statement.properties, Place.VIEW)
     topic, create_topic = _topic(statement, view.schema, properties, planning, existing)
     sink = sink_of_view(view, name, topic, query_id, to_sql(statement))
     told = get_text(planning.session, SHUFFLE_PARTITIONS)
