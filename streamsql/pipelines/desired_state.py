@@ -203,7 +203,9 @@ class _Planner:
 
     def _known(self, statement: Statement, properties: Mapping[str, str]) -> Planned | None:
         """The effects of the same statement, if it ran over the same sources."""
-        if not isinstance(statement, nodes.CreateSource | nodes.CreateAsSelect):
+        if not isinstance(
+            statement, nodes.CreateSource | nodes.CreateAsSelect | nodes.CreateMaterializedView
+        ):
             return None
         running, desired = self._running.catalog, self.desired.catalog
         done = self._running.done.get(canonical(statement))

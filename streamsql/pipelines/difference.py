@@ -24,6 +24,9 @@ from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.processing_log import STREAM as PROCESSING_LOG
 from streamsql.types import SQLType, to_sql
 
+MATERIALIZED_VIEW = "MATERIALIZED VIEW"
+"""The kind of an Item that is one."""
+
 
 class Action(Enum):
     """Action for an object."""
@@ -41,7 +44,7 @@ class Item:
 
     thing: Thing
     kind: str
-    """STREAM, TABLE, VIEW, TYPE, FUNCTION, SINK or QUERY."""
+    """STREAM, TABLE, MATERIALIZED VIEW, VIEW, TYPE, FUNCTION, SINK or QUERY."""
     action: Action
     change: Change = field(default_factory=Change)
     reads: tuple[str, ...] = ()
@@ -101,7 +104,7 @@ def _source(
     query = _query_of(planned)
     item = Item(
         ("source", name),
-        new.kind.value,
+        _kind(new),
         Action.CREATE,
         reads=query.reads if query else (),
         definitions=tuple(definitions),
@@ -135,6 +138,10 @@ def _source(
         read_again=desired.catalog.topics_of(query.reads) if again and query else (),
         keeps=keeps,
     )
+
+
+def _kind(source: Source) -> str:
+    return MATERIALIZED_VIEW if source.is_materialized_view else source.kind.value
 
 
 def _by_query(
@@ -316,7 +323,7 @@ def _remaining(
             made_by = source.created_by_query
             links = running.catalog.queries.get(made_by or "")
             reads = links.reads if links else ()
-            yield Item(("source", name), source.kind.value, action, reads=reads, query_id=made_by)
+            yield Item(("source", name), _kind(source), action, reads=reads, query_id=made_by)
     for kind in ("function", "type"):
         for name in running.catalog.things(kind):
             if not desired.has((kind, name)):

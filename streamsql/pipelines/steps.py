@@ -11,7 +11,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import QueryAction, Statement
 from streamsql.pipelines.desired_state import Definition
-from streamsql.pipelines.difference import Action, Item
+from streamsql.pipelines.difference import MATERIALIZED_VIEW, Action, Item
 from streamsql.planner.changes.classes import ChangeClass
 from streamsql.schema import Kind
 from streamsql.types import SQLType
@@ -158,4 +158,6 @@ def _drop(item: Item) -> Statement:
             return nodes.DropFunction(name=name)
         case "sink":
             return nodes.DropSink(name=name)
+    if item.kind == MATERIALIZED_VIEW:
+        return nodes.DropMaterializedView(name=name)
     return nodes.DropSource(kind=Kind(item.kind), name=name)

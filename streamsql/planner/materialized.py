@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import UnsupportedError
+from streamsql.nodes import CreateMaterializedView
 from streamsql.planner.operators import Scan, Sink, View
 from streamsql.planner.relational import algebra
 from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
 from streamsql.planner.relational.nullability import never_null
+from streamsql.planner.relational.planning import plan_view
 from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, quote
 
@@ -57,6 +59,11 @@ def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
     """The operator that maintains the relation."""
     shape = shape_of(plan)
     return View(scans_of(plan, catalog), plan, shape.schema, shape.fields)
+
+
+def planned_view(statement: CreateMaterializedView, catalog: Catalog) -> View:
+    """The operator that maintains the statement's query."""
+    return view_of(plan_view(statement.query, catalog, statement.columns), catalog)
 
 
 def sink_of_view(view: View, name: str, topic: Topic, query_id: str, statement: str) -> Sink:

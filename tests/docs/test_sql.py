@@ -1,5 +1,5 @@
-"""The examples of docs/sql.md and of the quick start pass `streamsql check`, in their order; those
-marked as rejected do not, one by one."""
+"""The examples of docs/sql.md, of the quick start and of other pages pass `streamsql check`, in
+their order; those marked as rejected do not, one by one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from streamsql.api.checking import NamedText, check
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
 LOOKUPS = PAGE.with_name("lookups.md")
+VIEWS = PAGE.with_name("views.md")
 _BLOCK = re.compile(r'^```sql( title="rejected")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -25,7 +26,7 @@ def _errors(sql: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [(PAGE, 10), (PAGE.with_name("README.md"), 2), (LOOKUPS, 2)]
+    ("page", "least"), [(PAGE, 10), (PAGE.with_name("README.md"), 2), (LOOKUPS, 2), (VIEWS, 4)]
 )
 def test_examples_pass(page: Path, least: int) -> None:
     blocks = [block[2] for block in _BLOCK.finditer(page.read_text("utf-8")) if not block[1]]
@@ -33,7 +34,7 @@ def test_examples_pass(page: Path, least: int) -> None:
     assert not _errors("\n".join(blocks))
 
 
-@pytest.mark.parametrize(("page", "least"), [(PAGE, 6), (LOOKUPS, 3)])
+@pytest.mark.parametrize(("page", "least"), [(PAGE, 6), (LOOKUPS, 3), (VIEWS, 2)])
 def test_what_is_rejected_is_rejected(page: Path, least: int) -> None:
     accepted = ""
     rejected = 0

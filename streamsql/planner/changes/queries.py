@@ -213,6 +213,14 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
         yield _difference(was, now, ChangeClass.REBUILD, _REBUILT)
 
 
+def _view(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """A relation of standard SQL, whose operators are no text for users."""
+    if was is None or now is None:
+        yield Difference(ChangeClass.REBUILD, "MATERIALIZED VIEW", "another statement", _REBUILT)
+    elif was.text != now.text:
+        yield Difference(ChangeClass.REBUILD, "query", "changed", _REBUILT)
+
+
 def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if was is not None and now is not None and was.text != now.text:
         effect = "applies to files written from now on"
@@ -230,6 +238,7 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
     "WITH": _files,
+    "view": _view,
 }
 """By clause; all other parts are inputs of state."""
 

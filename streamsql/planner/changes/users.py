@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError
-from streamsql.nodes import CreateAsSelect
+from streamsql.nodes import CreateAsSelect, CreateMaterializedView
 from streamsql.parser import parse_one
 from streamsql.planner.changes.columns import upgrade
 from streamsql.planner.changes.queries import compare_plans
+from streamsql.planner.materialized import planned_view
 from streamsql.planner.operators import Operator
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
@@ -48,9 +49,11 @@ def _is_the_same(query_id: str, before: Catalog, after: Catalog) -> bool:
 def _planned(made: Source, catalog: Catalog) -> Operator | None:
     """The plan of the query that fills a source, without its sink; None if there is none."""
     statement = parse_one(made.statement)
-    if not isinstance(statement, CreateAsSelect):
-        return None
     try:
+        if isinstance(statement, CreateMaterializedView):
+            return planned_view(statement, catalog)
+        if not isinstance(statement, CreateAsSelect):
+            return None
         return optimize(build_query(statement.query, catalog, made.name).root).root
     except StreamSQLError:
         return None

@@ -7,10 +7,11 @@ from streamsql.errors import CatalogError, PlanError, UnsupportedError
 from streamsql.nodes import CreateMaterializedView, DropMaterializedView, DropSource, Emit
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.drops import DropPlan, check_not_a_sink, plan_drop
+from streamsql.planner.ddl.replacement import Replacement, needs_rebuild
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth, check_conforms, existing_topic
 from streamsql.planner.ddl.views import check_not_a_view
-from streamsql.planner.materialized import sink_of_view, view_of
+from streamsql.planner.materialized import planned_view, sink_of_view
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.guarantee import guarantee
@@ -18,7 +19,6 @@ from streamsql.planner.plans.modes import sources_read
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.planner.relational.algebra import RelationalPlan, TemporalFilter, relations
-from streamsql.planner.relational.planning import plan_view
 from streamsql.planner.with_clause.format_choice import formats_of_source
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
@@ -46,9 +46,8 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         if statement.if_not_exists:
             return NothingToDo(already_exists(existing))
         _check_replaceable(existing, statement)
-    plan = plan_view(statement.query, catalog, statement.columns)
-    _check_supported(plan, statement)
-    view = view_of(plan, catalog)
+    view = planned_view(statement, catalog)
+    _check_supported(view.plan, statement)
     if name in (scan.source.name for scan in view.scans):
         raise PlanError(
             f"Cannot create {quote(name)} from itself: the query would read its own output.",
@@ -63,7 +62,7 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         )
     query_id = planning.query_id or (existing.created_by_query if existing else None)
     query_id = query_id or numbered_id(f"CMV_{name.upper()}", catalog)
-    properties = read_properties(statement.properties, Place.CREATE_AS)
+    properties = read_properties(statement.properties, Place.VIEW)
     topic, create_topic = _topic(statement, view.schema, properties, planning, existing)
     sink = sink_of_view(view, name, topic, query_id, to_sql(statement))
     told = get_text(planning.session, SHUFFLE_PARTITIONS)
@@ -73,12 +72,15 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         Emit.CHANGES,
         sources_read(sink),
         query_id,
-        tuple(field.name for field in plan.output),
+        tuple(field.name for field in view.plan.output),
         {},
         guarantee(planning.session),
         sink,
         None if told is None else int(told),
     )
+    rebuilds = planning.rebuilds
+    if existing is not None and not rebuilds:
+        rebuilds = needs_rebuild(Replacement(existing, sink.target, query, statement), catalog)
     return QueryStatementPlan(
         query,
         sink.target,
@@ -86,7 +88,7 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         create_topic=create_topic,
         replaces=existing is not None,
         statement=statement,
-        rebuilds=planning.rebuilds,
+        rebuilds=rebuilds,
     )
 
 

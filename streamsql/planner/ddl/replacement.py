@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError, UnsupportedError
-from streamsql.nodes import CreateAsSelect
+from streamsql.nodes import CreateAsSelect, CreateMaterializedView
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass
 from streamsql.planner.changes.keeping import keeps_state
@@ -19,6 +19,7 @@ from streamsql.planner.changes.users import users_of
 from streamsql.planner.ddl.replacing import check_upgrade
 from streamsql.planner.ddl.sinks import sink_of
 from streamsql.planner.joins.state_ttl import state_ttl
+from streamsql.planner.materialized import planned_view, sink_of_view
 from streamsql.planner.operators import Operator
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.rules import optimize
@@ -35,7 +36,7 @@ class Replacement:
     sink: Source
     query: QueryPlan
     """After the rules, with its Sink."""
-    statement: CreateAsSelect
+    statement: CreateAsSelect | CreateMaterializedView
 
 
 def needs_rebuild(wanted: Replacement, catalog: Catalog) -> bool:
@@ -82,9 +83,12 @@ def check_resumes(existing: Source, change: Change, obstacle: str | None) -> Non
 def _old_plan(existing: Source, catalog: Catalog) -> Operator | None:
     """The plan of the query that fills the source; None if its text can no longer be planned."""
     statement = parse_one(existing.statement)
-    if not isinstance(statement, CreateAsSelect):
-        return None
     try:
+        if isinstance(statement, CreateMaterializedView):
+            view, query_id = planned_view(statement, catalog), existing.created_by_query or ""
+            return sink_of_view(view, existing.name, existing.topic, query_id, existing.statement)
+        if not isinstance(statement, CreateAsSelect):
+            return None
         ttl = state_ttl(read_properties(statement.properties, Place.CREATE_AS))
         built = build_query(statement.query, catalog, existing.name, ttl=ttl)
     except StreamSQLError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,6 +79,20 @@ class View(Operator):
         """The relation, an operator a line."""
         return "\n".join(lines(self.plan.root))
 
+    @cached_property
+    def definition(self) -> str:
+        """Its columns and its relation, in which fields have numbers of their own: planning numbers
+        all columns of the sources."""
+        ids = {field.id for each in relations(self.plan.root) for field in each.fields}
+        numbers: dict[str, int] = {}
+        names = "|".join(map(re.escape, sorted(ids)))
+        text = re.sub(
+            rf"(?<!')\b({names})\b",
+            lambda found: f"#{numbers.setdefault(found[0], len(numbers))}",
+            self.text,
+        )
+        return f"{self.columns}\n{text}"
+
     def lineage(self) -> Lineage:
         found = lineage_of(self.plan.root, {s.source.name: s.lineage() for s in self.scans})
         shown = zip(self.schema.names[-len(self.fields) :], self.fields, strict=True)
@@ -87,12 +102,12 @@ class View(Operator):
         return stores_of(self.plan)
 
     def identity(self, root: Operator) -> Iterable[str]:
-        yield f"view by {self.schema.key} of\n{self.text}"
+        yield f"view {self.definition}"
 
     def parts(self, at: Reading) -> Iterator[Part]:
         for scan in self.scans:
             yield from scan.parts(at)
-        yield at.part("view", "", self.text)
+        yield at.part("view", "", self.definition)
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return tuple(scan.source.name for scan in self.scans if scan.kind is Kind.TABLE)

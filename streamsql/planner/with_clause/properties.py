@@ -18,6 +18,7 @@ class Place(Enum):
 
     CREATE = "CREATE"
     CREATE_AS = "CREATE AS SELECT"
+    VIEW = "CREATE MATERIALIZED VIEW"
     INSERT = "INSERT INTO"
     SINK = "CREATE SINK"
     LOOKUP = "CREATE SOURCE TABLE"
@@ -36,6 +37,8 @@ _COMMON = (
     *(f"{side}_{name}" for side in ("KEY", "VALUE") for name in WITH_NAMES.values()),
     "VALUE_AVRO_SCHEMA_FULL_NAME",
 )
+_OF_ROWS = ("RETENTION_MS", "TIMESTAMP", "TIMESTAMP_FORMAT")
+"""What the rows of a view, which are those of its query at each moment, do not have."""
 _TAKEN = {
     Place.CREATE: (
         *_COMMON,
@@ -46,6 +49,7 @@ _TAKEN = {
         "SOURCE_CONNECTOR",
     ),
     Place.CREATE_AS: (*_COMMON, "STATE_TTL"),
+    Place.VIEW: tuple(name for name in _COMMON if name not in _OF_ROWS),
     Place.INSERT: ("QUERY_ID", "STATE_TTL"),
     Place.SINK: ("CONNECTION", "PATH", "FORMAT", "PARTITION_BY", "COMMIT_INTERVAL"),
     Place.LOOKUP: (
