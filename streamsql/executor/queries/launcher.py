@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
-    from streamsql.executor.spark.jvm import Jvm
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -220,8 +219,7 @@ class SparkLauncher:
         if mode is not Mode.REAL_TIME:
             return self.run_of(start(spec, trigger, query.properties), spec), mode, reason
         others = self.capacity.holders - 1
-        started = start(spec, trigger, query.properties, others)
-        return self.run_of(started, spec, spec.jvm), mode, reason
+        return self.run_of(start(spec, trigger, query.properties, others), spec), mode, reason
 
     def push(
         self,
@@ -269,12 +267,10 @@ class SparkLauncher:
             trigger = Trigger.REAL_TIME
         return self.run_of(start(spec, trigger, properties), spec)
 
-    def run_of(
-        self, query: StreamingQuery, spec: StreamingQuerySpec, jvm: Jvm | None = None
-    ) -> Run:
-        """The run of a started query; with `jvm` one that can finish."""
+    def run_of(self, query: StreamingQuery, spec: StreamingQuerySpec) -> Run:
+        """The run of a started query."""
         session = spec.frame.sparkSession
-        return SparkRun(query, lambda: self._services.lives(session), jvm, spec.checkpoint)
+        return SparkRun(query, lambda: self._services.lives(session), spec.jvm, spec.checkpoint)
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
         """The answer of Spark's batch engine over the topics' present records."""

@@ -74,8 +74,8 @@ class SparkRun:
         jvm: Jvm | None = None,
         checkpoint: Location | None = None,
     ) -> None:
-        """`lives`: whether the process of the query's JVM still runs. With `jvm`: one in real time,
-        which can finish; `checkpoint` is where it does."""
+        """`lives`: whether the process of the query's JVM still runs. With `jvm` the run can
+        finish; `checkpoint` is where it commits."""
         self._query = query
         self._lives = lives
         self._jvm = jvm
@@ -124,7 +124,8 @@ class SparkRun:
         return positions
 
     def finish(self) -> bool:
-        """End a real-time batch before its time: else a minute's records are read again."""
+        """End a real-time batch early, or await the end of a micro-batch: otherwise the next run
+        reads its records again."""
         if self._jvm is not None:
             with suppress(Exception):
                 return self._jvm.finish(self._query, self._finish_ms)

@@ -348,7 +348,7 @@ class Jvm:
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
     def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
-        """Makes a real-time query commit its records and stop reading; returns whether it did."""
+        """Makes a query commit its records and stop reading; returns whether it did."""
         java = cast(Any, query)._jsq
         finished = bool(self._io.source.QueryInputs.finish(java, milliseconds))
         if finished:

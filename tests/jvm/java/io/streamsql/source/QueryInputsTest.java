@@ -11,10 +11,15 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+import org.apache.spark.sql.streaming.StreamingQueryStatus;
 import org.junit.jupiter.api.Test;
 
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
@@ -146,12 +151,56 @@ class QueryInputsTest {
   }
 
   @Test
+  void aRunOverExistingRecordsBeginsNoBatchAfterIt() throws InterruptedException {
+    QueryInputs.Input input = QueryInputs.of("limited", ends).reading("t", false, false, false);
+    AtomicInteger batches = new AtomicInteger();
+    Thread stream =
+        new Thread(
+            () -> {
+              while (!Thread.currentThread().isInterrupted()) {
+                input.beginLimitedBatch();
+                batches.incrementAndGet();
+                Thread.onSpinWait();
+              }
+            });
+    stream.setUncaughtExceptionHandler((thread, stopped) -> {});
+    stream.start();
+    assertTrue(QueryInputs.finish(running("limited"), 10_000));
+    int begun = batches.get();
+    stream.join(200);
+    assertTrue(stream.isAlive());
+    assertEquals(begun, batches.get());
+    stream.interrupt();
+    stream.join();
+    input.close();
+  }
+
+  @Test
   void ofAQueryThatReadsNothingYetItIsNotKnown() throws InterruptedException {
     assertFalse(QueryInputs.finish(running("unknown"), 10_000));
   }
 
+  @Test
+  void aQueryThatWaitsForTheTimeOfItsNextBatchHasFinished() throws InterruptedException {
+    QueryInputs.Input input = QueryInputs.of("interval", ends).reading("t", false, false, false);
+    assertTrue(QueryInputs.finish(running("interval", progress()), 10_000));
+    input.close();
+  }
+
+  private static StreamingQueryProgress progress() {
+    UUID id = new UUID(0, 0);
+    Map<String, Row> metrics = Map.of();
+    return new StreamingQueryProgress(
+        id, id, "q", "", 7, 0, Map.of(), Map.of(), null, null, null, metrics);
+  }
+
   /** A running Spark query that has reported no batch. */
   private static StreamingQuery running(String name) {
+    return running(name, null);
+  }
+
+  /** A running Spark query between two batches, of which it has reported the first. */
+  private static StreamingQuery running(String name, StreamingQueryProgress progress) {
     return (StreamingQuery)
         Proxy.newProxyInstance(
             QueryInputsTest.class.getClassLoader(),
@@ -160,7 +209,8 @@ class QueryInputsTest {
                 switch (method.getName()) {
                   case "name" -> name;
                   case "isActive" -> true;
-                  case "lastProgress" -> null;
+                  case "lastProgress" -> progress;
+                  case "status" -> new StreamingQueryStatus("", false, false);
                   default -> throw new AssertionError(method.getName());
                 });
   }
