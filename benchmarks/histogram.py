@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _LEAST_MS = 0.01
 _GROWTH = 1.01
 """A class's upper bound to the one before: how exact percentiles are."""
 STALL_MS = 100.0
+LATE_MS = 50.0
 
 
 class Latencies:
@@ -22,6 +24,7 @@ class Latencies:
         self._begin = begin
         self._classes: dict[int, int] = {}
         self._worst: dict[int, float] = {}
+        self._late: dict[int, int] = {}
         self.count = 0
 
     def add(self, sent: float, arrived: float) -> None:
@@ -32,6 +35,9 @@ class Latencies:
         place = math.ceil(math.log(took / _LEAST_MS, _GROWTH))
         self._classes[place] = self._classes.get(place, 0) + 1
         self.count += 1
+        if took > LATE_MS:
+            tenth = int(10 * (sent - self._begin))
+            self._late[tenth] = self._late.get(tenth, 0) + 1
         second = int(sent - self._begin)
         self._worst[second] = max(took, self._worst.get(second, 0.0))
 
@@ -53,6 +59,16 @@ class Latencies:
     def stalled_seconds(self) -> int:
         """Seconds whose worst latency was over STALL_MS."""
         return sum(worst > STALL_MS for worst in self._worst.values())
+
+    def late_percent(self, spans: Sequence[tuple[float, float]]) -> float:
+        """The percentage of all records that took over LATE_MS and were sent in one of the spans,
+        in seconds of the same clock."""
+        found = sum(
+            count
+            for tenth, count in self._late.items()
+            if any(first <= self._begin + tenth / 10 <= last for first, last in spans)
+        )
+        return 100 * found / self.count if self.count else math.nan
 
     def percentile(self, percent: float) -> float:
         """In ms; NaN where nothing was added."""

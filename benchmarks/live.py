@@ -2,7 +2,8 @@
 
 Of each: the modes that it ran in, the largest lag, the latency from the newest record behind a
 result to the result in Kafka, and the processor time of the engine with its JVM (the broker, the
-sender and the receiver apart). A run outlasts every timer of the engine, a commit included. With
+sender and the receiver apart). A run outlasts every timer of the engine, a commit included; which
+records over 50 ms were sent around a commit, or while the JVM still compiles, is shown apart. With
 `--starve` the engine has little of the machine for a while, and the row says when a shape leaves
 real time and when it is back. Run it on an idle machine: `python -m benchmarks.live`.
 """
@@ -22,6 +23,7 @@ from benchmarks.common import PARTITIONS, show_table
 from benchmarks.latency import Place, place
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
 from benchmarks.traffic import Receiver, Sender, by_timestamp
+from streamsql.data_folder import DataDir
 from streamsql.engine import QueryInfo, QueryState
 from streamsql.planner.plans.query_plan import Mode
 from streamsql.waiting import await_condition
@@ -34,6 +36,9 @@ _BACK_SECONDS = 180.0
 _CURRENT_SECONDS, _RECEIVER_SECONDS = 0.2, 1.0
 _LINGER_MS = 5
 """What Kafka's producers have by default."""
+_FIRST_SECONDS = 30.0
+_COMMIT_SECONDS = 1.5, 0.5
+"""How long before and after a commit records may wait for the next batch."""
 _LOAD_SECONDS = 45.0
 """Of load before the first query: a broker just started delays records by seconds."""
 
@@ -41,13 +46,14 @@ _LOAD_SECONDS = 45.0
 @dataclass(frozen=True)
 class Row:
     """What one shape showed; `rate` is that of each topic. `start_s` is from CREATE until the query
-    has caught up with what its topics held; all others are of the time after it. `lag` is the
-    largest, and `lag_s` in seconds of the records that its topics get."""
+    has caught up with the `history` records that its topics held; all others are of the time after
+    it. `lag` is the largest, and `lag_s` in seconds of the records that its topics get."""
 
     shape: str
     rate: int
     seconds: float
     load: float
+    history: int
     start_s: float
     modes: str
     lag: int
@@ -60,6 +66,12 @@ class Row:
     """The second of the worst latency, from the begin of the measurement."""
     stalled_s: int | None
     """Seconds with a latency over STALL_MS."""
+    late_percent: float | None
+    """Of the records, those that took over 50 ms."""
+    late_first: float | None
+    """Those of them that were sent in the first half minute."""
+    late_commits: float | None
+    """Those of them that were sent around a commit."""
     cores: float
 
 
@@ -117,6 +129,7 @@ def measure(
 ) -> list[Row]:
     """These shapes at once, from when all of them have caught up."""
     load, created = os.getloadavg()[0], time.time()
+    history = {topic: sum(place.kafka.end_offsets(topic).values()) for topic in TOPICS}
     sinks = {name: create(place, SHAPES[name]) for name in names}
     receivers = {
         name: Receiver(
@@ -151,6 +164,7 @@ def measure(
     rows = []
     for name in names:
         taken = receivers[name].end(end) if name in receivers else None
+        commits = around_commits(place, sinks[name])
         lag = max(samples[name].lags, default=0)
         rows.append(
             Row(
@@ -158,6 +172,7 @@ def measure(
                 rate=rate,
                 seconds=seconds,
                 load=load,
+                history=sum(history[topic] for topic in SHAPES[name].topics),
                 start_s=start,
                 modes=" / ".join(dict.fromkeys(samples[name].modes)),
                 lag=lag,
@@ -168,12 +183,25 @@ def measure(
                 max_ms=taken.max_ms if taken else None,
                 worst_at=taken.worst_second if taken else None,
                 stalled_s=taken.stalled_seconds if taken else None,
+                late_percent=taken.late_percent([(begin, end)]) if taken else None,
+                late_first=(
+                    taken.late_percent([(begin, begin + _FIRST_SECONDS)]) if taken else None
+                ),
+                late_commits=taken.late_percent(commits) if taken else None,
                 cores=cores,
             )
         )
     for sink in sinks.values():
         drop(place, sink)
     return rows
+
+
+def around_commits(place: Place, sink: str) -> list[tuple[float, float]]:
+    """The times around the commits that a query's checkpoint has."""
+    folder = DataDir.at(place.folder).own_checkpoints / infos(place)[sink].id / "commits"
+    before, after = _COMMIT_SECONDS
+    times = [file.stat().st_mtime for file in folder.glob("[0-9]*")]
+    return [(at - before, at + after) for at in times]
 
 
 def starve(place: Place, name: str, rate: int, seconds: float, share: float) -> dict[str, object]:

@@ -1,22 +1,33 @@
-"""The long tests, in parts: scripts/soak.py [PART ..| --today | --list]; all of them without one.
+"""The long tests, in parts, each of which takes half an hour or more and 90 minutes at most.
 
-A part takes half an hour or more. `--today` runs one by the date, for DAILY_SECONDS: it skips the
-tests that are left then. The next time that part begins with other tests.
+`--seconds` bounds a part: tests that have not begun by then are skipped, and one that runs much
+longer is cut off. `--today` runs one part by the date for DAILY_SECONDS; the next time, that part
+begins with other tests.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 Command = Sequence[str]
 
-DAILY_SECONDS = 720
-"""CI has 45 minutes: `make test` takes up to 25 with its setup, and the last test begins late."""
+PART_SECONDS = 90 * 60
+DAILY_SECONDS = 600
+"""CI has 45 minutes, of which `make test` with its setup takes some 25."""
+CUT_SECONDS = 240
+"""How long a test may continue when no other one begins."""
+END_SECONDS = 180
+"""How long fixtures and reports may take after that."""
+STOP_SECONDS = 30
+"""How long a command may take to end once it is interrupted."""
 
 _LIGHT = "not spark and not kafka and not slow"
 _HEAVY = "(spark or kafka) and not slow"
@@ -93,43 +104,70 @@ def today(now: datetime.date) -> tuple[str, int]:
     return DAILY[number], times
 
 
-def _run(part: str, further: Mapping[str, str]) -> bool:
+def hard_limit(seconds: int | None) -> int:
+    """How long a part may run before it is stopped, which is a failure."""
+    return PART_SECONDS if seconds is None else seconds + CUT_SECONDS + END_SECONDS
+
+
+def run(part: str, seconds: int | None = None, times: int = 0) -> bool:
+    """Whether a part passes, each time (`times` before) from another command and test on."""
     print(f"make soak PART={part}", flush=True)
-    begin = time.monotonic()
+    began = time.time()
     # Each engine starts a JVM of its own, as in production.
-    environment = {**os.environ, "STREAMSQL_TEST_NEW_JVM": "1", **further}
-    codes = [
-        subprocess.run([sys.executable, "-m", *command], env=environment, check=False).returncode
-        for command in PARTS[part]
-    ]
-    print(f"{part}: {time.monotonic() - begin:.0f} s", flush=True)
-    return not any(codes)
-
-
-def _run_today() -> bool:
-    """As much of today's part as a day has time for; tests/conftest.py reads the environment."""
-    part, times = today(datetime.datetime.now(datetime.UTC).date())
-    return _run(
-        part,
-        {
-            "STREAMSQL_TEST_UNTIL": str(time.time() + DAILY_SECONDS),
+    environment = {**os.environ, "STREAMSQL_TEST_NEW_JVM": "1"}
+    if seconds is not None:
+        environment |= {
+            "STREAMSQL_TEST_UNTIL": str(began + seconds),
+            "STREAMSQL_TEST_CUT": str(began + seconds + CUT_SECONDS),
             "STREAMSQL_TEST_ROTATION": str(times),
-        },
-    )
+        }
+    limit = hard_limit(seconds)
+    commands = PARTS[part]
+    first = times % len(commands)
+    codes = []
+    for command in (*commands[first:], *commands[:first]):
+        code = _code(command, environment, began + limit - time.time())
+        if code is None:
+            message = f"{part}: stopped, since it ran longer than its limit of {limit} s"
+            print(message, file=sys.stderr, flush=True)
+            return False
+        codes.append(code)
+    result = "failed" if any(codes) else "passed"
+    print(f"{part}: {result} in {time.time() - began:.0f} s", flush=True)
+    return result == "passed"
+
+
+def _code(command: Command, environment: Mapping[str, str], seconds: float) -> int | None:
+    """The exit code of a command; None: it had to be stopped after this time."""
+    with subprocess.Popen([sys.executable, "-m", *command], env=environment) as process:
+        try:
+            return process.wait(max(0.0, seconds))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_SECONDS)
+            process.kill()
+            return None
 
 
 def main(arguments: Sequence[str]) -> int:
-    if list(arguments) == ["--list"]:
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="all parts without one")
+    parser.add_argument("--today", action="store_true", help="the part of this day")
+    parser.add_argument("--list", action="store_true", help="the names of the parts")
+    parser.add_argument("--seconds", type=int, help="when no further test of a part begins")
+    options = parser.parse_args(arguments)
+    if options.list:
         print(*PARTS, sep="\n")
         return 0
-    if list(arguments) == ["--today"]:
-        return 0 if _run_today() else 1
-    chosen = arguments or list(PARTS)
-    unknown = [part for part in chosen if part not in PARTS]
+    unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
         print(f"unknown: {', '.join(unknown)}; parts: {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    failed = [part for part in chosen if not _run(part, {})]
+    if options.today:
+        part, times = today(datetime.datetime.now(datetime.UTC).date())
+        return 0 if run(part, options.seconds or DAILY_SECONDS, times) else 1
+    failed = [part for part in options.parts or PARTS if not run(part, options.seconds)]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

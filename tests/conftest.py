@@ -120,6 +120,12 @@ def pytest_runtest_setup() -> None:
     daily.skip_if_late(daily.UNTIL)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    with daily.cut_off(daily.CUT):
+        return (yield)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Of `--dist loadscope`."""

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
+from threading import Event
 
 import daily
 import pytest
@@ -75,6 +76,35 @@ def test_a_test_is_skipped_when_the_day_is_over() -> None:
     daily.skip_if_late(time.time() + 60)
     with pytest.raises(pytest.skip.Exception):
         daily.skip_if_late(time.time() - 1)
+
+
+def test_a_test_is_cut_off_when_its_time_is_over() -> None:
+    began = time.time()
+    with pytest.raises(pytest.skip.Exception, match="cut off"), daily.cut_off(began + 0.1):
+        Event().wait(30)
+    assert time.time() - began < 10
+    with daily.cut_off(time.time() + 60):
+        pass
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A part whose command never ends by itself."""
+    monkeypatch.setitem(soak.PARTS, "endless", [("http.server", "0")])
+    monkeypatch.setattr(soak, "CUT_SECONDS", 0)
+    monkeypatch.setattr(soak, "END_SECONDS", 0)
+    return "endless"
+
+
+def test_a_part_that_exceeds_its_limit_is_stopped_and_fails(
+    endless: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert soak.main([endless, "--seconds", "1"]) == 1
+    assert "endless: stopped, since it ran longer than" in capfd.readouterr().err
+
+
+def test_the_daily_part_and_make_test_fit_in_45_minutes() -> None:
+    assert soak.hard_limit(soak.DAILY_SECONDS) + soak.STOP_SECONDS <= 20 * 60
 
 
 def test_an_unknown_part_is_an_error() -> None:

@@ -34,3 +34,12 @@ def test_a_standstill_is_as_many_bad_seconds_as_it_lasts() -> None:
         None,
         pytest.approx(10),
     ]
+
+
+def test_late_records_count_by_when_they_were_sent() -> None:
+    latencies = Latencies(100.0)
+    for sent, took in ((100.0, 0.01), (101.0, 0.06), (101.2, 0.2), (103.0, 0.2)):
+        latencies.add(sent, sent + took)
+    assert latencies.late_percent([(100.0, 110.0)]) == 75
+    assert latencies.late_percent([(100.9, 101.5), (101.0, 101.1)]) == 50
+    assert latencies.late_percent([]) == 0

@@ -80,6 +80,33 @@ def test_settings_of_one_query(live: Live) -> None:
     assert live.query(query_id).mode == "real-time"
 
 
+def test_a_stop_repeats_no_row_of_a_micro_batch(live: Live, kafka: KafkaClient) -> None:
+    live.run(f"SET 'processing.mode' = 'microbatch'; {SOURCE}")
+    copy = "STREAM $p WITH (VALUE_FORMAT='JSON') AS SELECT k, n, {} AS made FROM $s;"
+    live.run(f"CREATE {copy.format(0)}")
+    query_id = query_of(live, "P")
+
+    def replace(number: int) -> None:
+        live.run(f"CREATE OR REPLACE {copy.format(number)}")
+
+    def pause(_: int) -> None:
+        live.run(f"PAUSE {query_id}; RESUME {query_id};")
+
+    def restart(_: int) -> None:
+        live.restart()
+
+    load = Load(kafka, live.name("S"), 200)
+    with load.running():
+        # Rows are visible before their batch is committed.
+        for number, stop in enumerate((replace, pause, replace, pause, restart), 1):
+            live.rows("SELECT n FROM $p EMIT CHANGES;", 150 * number)
+            stop(number)
+    await_read(live, kafka, query_id)
+    rows = live.rows("SELECT n FROM $p EMIT CHANGES;", load.count)
+    assert sum(kafka.end_offsets(live.name("P")).values()) == load.count
+    assert sorted(rows) == [(n,) for n in range(load.count)]
+
+
 def test_behind_a_match_that_has_begun(live: Live) -> None:
     """Its rows keep columns that are no longer read; a restarted engine continues with it."""
     live.run(SOURCES)

@@ -672,8 +672,8 @@ def test_a_query_that_memory_is_too_little_for_is_tried_with_less(
     for times in (1, 2, 3):
         run = await_runs(script, *["catch up"] * times)
         run.end(Failure("too large", False, exhausting=True))
-        await_state(manager, QueryState.ERROR)
     await_until(lambda: "RESUME Q" in (info(manager).error or ""), "the query to be stopped")
+    assert info(manager).state is QueryState.ERROR
     await_until(lambda: script.shrunk == 3, "its batches to be made smaller")
     manager.resume("Q")
     await_runs(script, *["catch up"] * 4)

@@ -216,8 +216,7 @@ class SparkLauncher:
         if mode is not Mode.REAL_TIME:
             return self.run_of(start(spec, trigger, query.properties), spec), mode, reason
         others = self.capacity.holders - 1
-        started = start(spec, trigger, query.properties, others)
-        return self.run_of(started, spec, finishes=True), mode, reason
+        return self.run_of(start(spec, trigger, query.properties, others), spec), mode, reason
 
     def push(
         self,
@@ -265,14 +264,12 @@ class SparkLauncher:
             trigger = Trigger.REAL_TIME
         return self.run_of(start(spec, trigger, properties), spec)
 
-    def run_of(
-        self, query: StreamingQuery, spec: StreamingQuerySpec, *, finishes: bool = False
-    ) -> Run:
-        """The run of a started query; `finishes`: in real time, which can finish."""
+    def run_of(self, query: StreamingQuery, spec: StreamingQuerySpec) -> Run:
+        """The run of a started query."""
         from streamsql.executor.spark.bridge import Bridge
 
         session = spec.frame.sparkSession
-        bridge = Bridge.of(session) if finishes else None
+        bridge = Bridge.of(session)
         return SparkRun(query, lambda: self._services.lives(session), bridge, spec.checkpoint)
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:

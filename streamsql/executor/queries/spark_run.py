@@ -74,8 +74,8 @@ class SparkRun:
         bridge: Bridge | None = None,
         checkpoint: Location | None = None,
     ) -> None:
-        """`lives`: whether the process of the query's JVM still runs. With `bridge`: one in real
-        time, which can finish; `checkpoint` is where it does."""
+        """`lives`: whether the process of the query's JVM still runs. With `bridge` the run can
+        finish; `checkpoint` is where it commits."""
         self._query = query
         self._lives = lives
         self._bridge = bridge
@@ -123,7 +123,8 @@ class SparkRun:
         return positions
 
     def finish(self) -> bool:
-        """End a real-time batch before its time: else a minute's records are read again."""
+        """End a real-time batch early, or await the end of a micro-batch: otherwise the next run
+        reads its records again."""
         if self._bridge is not None:
             with suppress(Exception):
                 return self._bridge.finish(self._query, self._finish_ms)

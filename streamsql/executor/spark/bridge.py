@@ -83,7 +83,7 @@ class Bridge:
         return _coded(self._prompt.endedBy(query))
 
     def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
-        """Makes a real-time query commit its records and stop reading; returns whether it did."""
+        """Makes a query commit its records and stop reading; returns whether it did."""
         return bool(self._java.finish(cast(Any, query)._jsq, milliseconds))
 
     def stopped(self, query_id: str) -> None:

@@ -102,7 +102,7 @@ public final class Bridge {
     return query.exception().isEmpty() ? null : codedError(query.exception().get());
   }
 
-  /** Makes a query in real time commit what it has read; whether it did within this time. */
+  /** Makes a query commit what it has read and stop reading; whether it did within this time. */
   public boolean finish(StreamingQuery query, long millis) throws InterruptedException {
     boolean finished = QueryInputs.finish(query, millis);
     if (finished) {

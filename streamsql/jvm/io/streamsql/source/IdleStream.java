@@ -73,6 +73,8 @@ final class IdleStream
     boolean sleeps = !availableNow && start != null;
     if (sleeps) {
       input.beginBatch(start.json(), rests && !realTime);
+    } else if (availableNow) {
+      input.beginLimitedBatch();
     }
     Offset end = bounded(start, ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit));
     if (sleeps) {

@@ -85,8 +85,8 @@ public final class QueryInputs implements QueryRun.Part {
   }
 
   /**
-   * Makes a real-time query commit its batch and begin no other, so that it can be stopped without
-   * reading records twice.
+   * Makes a query commit its batch and begin no other, so that it can be stopped without reading
+   * records twice. A real-time batch ends early; a micro-batch reads up to its end.
    *
    * @return whether it did so within this time; then, or if it sleeps, all that it read is
    *     committed. Unknown for a query that has not begun to read: it may begin before it is
@@ -105,13 +105,21 @@ public final class QueryInputs implements QueryRun.Part {
     TopicTails.rouse();
     // Spark does not report a batch without records: then the next one begins. A sleeping query
     // begins none when it wakes: it checks once more first.
-    while (lastBatch(query) == batch && !inputs.finished && !inputs.asleep) {
+    while (lastBatch(query) == batch
+        && !inputs.finished
+        && !inputs.asleep
+        && !isBetweenBatches(query)) {
       if (!query.isActive() || System.nanoTime() > deadline) {
         return false;
       }
       TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
     }
     return true;
+  }
+
+  /** Whether Spark waits for the time of the next batch, after one that has been committed. */
+  private static boolean isBetweenBatches(StreamingQuery query) {
+    return query.lastProgress() != null && !query.status().isTriggerActive();
   }
 
   private static long lastBatch(StreamingQuery query) {
@@ -275,6 +283,15 @@ public final class QueryInputs implements QueryRun.Part {
       }
       if (isFirst) {
         pace.begins(System.nanoTime());
+      }
+    }
+
+    /** A micro-batch begins, of a query that ends with the records present at its start. */
+    void beginLimitedBatch() {
+      try {
+        endIfFinishing();
+      } catch (InterruptedException stopped) {
+        throw stoppedWhileAsleep();
       }
     }
 

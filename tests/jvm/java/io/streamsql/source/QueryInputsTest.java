@@ -18,8 +18,12 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+import org.apache.spark.sql.streaming.StreamingQueryStatus;
 import org.junit.jupiter.api.Test;
 
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
@@ -201,12 +205,58 @@ class QueryInputsTest {
   }
 
   @Test
+  void aRunOverExistingRecordsBeginsNoBatchAfterIt() throws InterruptedException {
+    String run = UUID.randomUUID().toString();
+    QueryInputs.Input input = inputsOf(run, "limited").reading("t", false, false, false);
+    AtomicInteger batches = new AtomicInteger();
+    Thread stream =
+        new Thread(
+            () -> {
+              while (!Thread.currentThread().isInterrupted()) {
+                input.beginLimitedBatch();
+                batches.incrementAndGet();
+                Thread.onSpinWait();
+              }
+            });
+    stream.setUncaughtExceptionHandler((thread, stopped) -> {});
+    stream.start();
+    assertTrue(QueryInputs.finish(running(run), 10_000));
+    int begun = batches.get();
+    stream.join(200);
+    assertTrue(stream.isAlive());
+    assertEquals(begun, batches.get());
+    stream.interrupt();
+    stream.join();
+    QueryRun.close(run);
+  }
+
+  @Test
   void ofAQueryThatReadsNothingYetItIsNotKnown() throws InterruptedException {
     assertFalse(QueryInputs.finish(running(UUID.randomUUID().toString()), 10_000));
   }
 
+  @Test
+  void aQueryThatWaitsForTheTimeOfItsNextBatchHasFinished() throws InterruptedException {
+    String run = UUID.randomUUID().toString();
+    inputsOf(run, "interval").reading("t", false, false, false);
+    assertTrue(QueryInputs.finish(running(run, progress()), 10_000));
+    QueryRun.close(run);
+  }
+
+  private static StreamingQueryProgress progress() {
+    UUID id = new UUID(0, 0);
+    Map<String, Row> metrics = Map.of();
+    return new StreamingQueryProgress(
+        id, id, "q", "", 7, 0, Map.of(), Map.of(), null, null, null, metrics);
+  }
+
   /** A running Spark query that has reported no batch. */
   private static StreamingQuery running(String run) {
+    return running(run, null);
+  }
+
+  /** A running Spark query between two batches, of which it has reported the first. */
+  private static StreamingQuery running(String run, StreamingQueryProgress progress) {
     return (StreamingQuery)
         Proxy.newProxyInstance(
             QueryInputsTest.class.getClassLoader(),
@@ -215,7 +265,8 @@ class QueryInputsTest {
                 switch (method.getName()) {
                   case "runId" -> UUID.fromString(run);
                   case "isActive" -> true;
-                  case "lastProgress" -> null;
+                  case "lastProgress" -> progress;
+                  case "status" -> new StreamingQueryStatus("", false, false);
                   default -> throw new AssertionError(method.getName());
                 });
   }
