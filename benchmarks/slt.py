@@ -44,7 +44,7 @@ def files_of(paths: list[str]) -> Iterator[Path]:
 def run(client: str, port: int, path: Path, seconds: float) -> str | None:
     """The first error of a file; None if it passes."""
     command = [client, "-e", "postgres", "-h", "127.0.0.1", "-p", str(port), "-u", "streamsql"]
-    command += ["-d", "dev", "--color", "never", str(path)]
+    command += ["-d", "dev", "--color", "never", str(path.resolve())]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=seconds, cwd=path.parent
