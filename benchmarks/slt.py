@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -63,8 +64,9 @@ def drop_all(port: int) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         for kind, column, relation in _KINDS:
             for (name,) in connection.execute(f"SELECT {column} FROM {relation}").fetchall():
-                drop = "DROP {} IF EXISTS {} CASCADE"
-                connection.execute(sql.SQL(drop).format(sql.SQL(kind), sql.Identifier(name)))
+                drop = sql.SQL("DROP {} IF EXISTS {} CASCADE")
+                with suppress(psycopg.errors.WrongObjectType):  # a stream of the server
+                    connection.execute(drop.format(sql.SQL(kind), sql.Identifier(name)))
 
 
 _KINDS = (
