@@ -3,7 +3,7 @@
     python -m benchmarks.slt --port 5433 FILE_OR_FOLDER ..
 
 The client is `sqllogictest` (cargo install sqllogictest-bin). Files of tests/slt/skip.txt are not
-run: what they test has no meaning here.
+run: what they test has no meaning here. What a file leaves behind is dropped.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ import argparse
 import fnmatch
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+import psycopg
+from psycopg import sql
 
 SKIP = Path(__file__).parents[1] / "tests" / "slt" / "skip.txt"
 SUFFIXES = (".slt", ".test")
@@ -40,7 +45,7 @@ def files_of(paths: list[str]) -> Iterator[Path]:
 def run(client: str, port: int, path: Path, seconds: float) -> str | None:
     """The first error of a file; None if it passes."""
     command = [client, "-e", "postgres", "-h", "127.0.0.1", "-p", str(port), "-u", "streamsql"]
-    command += ["-d", "dev", "--color", "never", str(path)]
+    command += ["-d", "dev", "--color", "never", str(path.resolve())]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=seconds, cwd=path.parent
@@ -51,6 +56,24 @@ def run(client: str, port: int, path: Path, seconds: float) -> str | None:
         return None
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     return " | ".join(lines[1:8])[:600]
+
+
+def drop_all(port: int) -> None:
+    """Views first, which read tables and other views."""
+    address = f"host=127.0.0.1 port={port} user=streamsql dbname=dev"
+    with psycopg.connect(address, autocommit=True) as connection:
+        for kind, column, relation in _KINDS:
+            for (name,) in connection.execute(f"SELECT {column} FROM {relation}").fetchall():
+                drop = sql.SQL("DROP {} IF EXISTS {} CASCADE")
+                with suppress(psycopg.errors.WrongObjectType):  # a stream of the server
+                    connection.execute(drop.format(sql.SQL(kind), sql.Identifier(name)))
+
+
+_KINDS = (
+    ("MATERIALIZED VIEW", "matviewname", "pg_matviews"),
+    ("VIEW", "viewname", "pg_views WHERE schemaname = 'public'"),
+    ("TABLE", "tablename", "pg_tables WHERE schemaname = 'public'"),
+)
 
 
 def main() -> int:
@@ -68,9 +91,13 @@ def main() -> int:
             counts["skipped"] += 1
             print(f"SKIPPED {path}: {why}", flush=True)
             continue
+        begun = time.monotonic()
         error = run(args.client, args.port, path, args.seconds)
+        took = f"{time.monotonic() - begun:.1f} s"
         counts["failed" if error else "passed"] += 1
-        print(f"FAILED {path}: {error}" if error else f"PASSED {path}", flush=True)
+        print(f"FAILED {path}: {took}: {error}" if error else f"PASSED {path}: {took}", flush=True)
+        if error:
+            drop_all(args.port)
     print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
     return 1 if counts["failed"] else 0
 

@@ -22,11 +22,16 @@ from streamsql.postgres.errors import (
 from streamsql.postgres.forms import Column, Form, RowForm, columns_of, named
 from streamsql.postgres.prepared import Prepared, Preparer, system_samples
 from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
-from streamsql.postgres.settings import PostgresConfig, Settings, is_of_another_engine
+from streamsql.postgres.settings import (
+    ALIASES,
+    PostgresConfig,
+    Settings,
+    is_of_another_engine,
+)
 from streamsql.postgres.sql import commands
 from streamsql.postgres.sql.texts import Piece, Written
 from streamsql.postgres.values.types import TEXT
-from streamsql.properties import IMPLICIT_FLUSH, settable, validate
+from streamsql.properties import settable, validate
 from streamsql.results import Answer, Result
 from streamsql.roles import acting_as
 from streamsql.session import Session
@@ -236,7 +241,7 @@ class Client:
 
     def set(self, name: str, value: str | None) -> str | None:
         """SET of a setting, or of a property of the engine; a notice if it has no effect."""
-        name = IMPLICIT_FLUSH if name == "rw_implicit_flush" else name
+        name = ALIASES.get(name, name)
         if name.startswith(("streamsql.", "ksql.")):
             if value is None:
                 self.session.properties.pop(name, None)

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from streamsql.errors import ConfigError
 from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
 from streamsql.postgres.sql.commands import seconds_of
+from streamsql.properties import IMPLICIT_FLUSH
 
 VERSION = "15.0"
 """PostgreSQL version that clients see."""
@@ -125,6 +126,8 @@ _CHECKS: dict[str, tuple[str, Callable[[str], str]]] = {
 }
 """Default and check of each, by names in lower case. Many are accepted without effect."""
 NAMES = frozenset(_CHECKS)
+ALIASES = {"rw_implicit_flush": IMPLICIT_FLUSH, "implicit_flush": IMPLICIT_FLUSH}
+"""Settings of other stream engines that mean the same as a property."""
 _ELSEWHERE = ("rw_", "streaming_", "batch_", "query_", "background_", "visibility_", "sink_")
 """The prefixes of settings of other stream engines."""
 

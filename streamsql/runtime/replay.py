@@ -141,10 +141,20 @@ def define(
     """Definition of the query of a CREATE .. AS SELECT or INSERT INTO."""
     query = planned.query
     assert query.query_id is not None and planned.writes is not None
-    topics = catalog.topics_of(query.reads)
-    return Definition(
-        query.query_id, sql, query, planned.writes, topics, properties, offsets, generation
+    definition = Definition(
+        query.query_id,
+        sql,
+        query,
+        planned.writes,
+        catalog.topics_of(query.reads),
+        properties,
+        offsets,
+        generation,
     )
+    # A view of constants (executor/lowering/views.py).
+    if not definition.topics and definition.writes is not None:
+        return replace(definition, topics=(definition.writes,))
+    return definition
 
 
 def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:

@@ -75,15 +75,30 @@ class Consistency:
         walk = _Walk(self, catalog, dict(from_token(token)), deadline)
         return deadline, [walk.ends_of(source.topic.name) for source in sources]
 
-    def await_query(self, query: QueryLinks, wanted: Mapping[str, Ends], deadline: float) -> None:
+    def await_query(
+        self,
+        query: QueryLinks,
+        wanted: Mapping[str, Ends],
+        deadline: float,
+        *,
+        fails: bool = False,
+    ) -> None:
         """Wait until a query's results of these records of its topics are in Kafka, as far as that
-        can be known."""
+        can be known. Those of a view include its rows of no records. `fails`: a query that has
+        failed is not waited for, although it may start again."""
+        begun = False
 
         def reached() -> bool:
+            nonlocal begun
+            begun = begun or self._has_begun(query.id)
             real_time = self._in_real_time(query.id)
-            return _reached(self._positions(query.id, real_time), wanted)
+            return begun and _reached(self._positions(query.id, real_time), wanted)
 
-        if not await_condition(reached, deadline - time.monotonic(), every=LOOK_SECONDS):
+        def ended() -> bool:
+            return reached() or (fails and self._has_failed(query.id))
+
+        await_condition(ended, deadline - time.monotonic(), every=LOOK_SECONDS)
+        if not reached():
             raise _late()
 
     def ends(self, topic: str, rest: float, deadline: float) -> Ends:
@@ -97,6 +112,10 @@ class Consistency:
             if before == ends:
                 break
         return ends
+
+    def _has_failed(self, query_id: str) -> bool:
+        infos = self._queries.infos()
+        return any(info.id == query_id and info.state is QueryState.ERROR for info in infos)
 
     def _in_real_time(self, query_id: str) -> bool:
         return any(
@@ -113,13 +132,20 @@ class Consistency:
         is_new = time.monotonic() - self._queries.live_since(query.id) < NEW_SECONDS
         return NEW_REST_SECONDS if is_new else REST_SECONDS
 
+    def _has_begun(self, query_id: str) -> bool:
+        try:
+            definition = self._queries.definition(query_id)
+        except StreamSQLError:
+            return False  # it has just been terminated: the wait ends with its time
+        return not definition.is_view or self._launcher.has_begun(definition)
+
     def _positions(self, query_id: str, real_time: bool) -> Mapping[str, Ends]:
         try:
             known = self._queries.position(query_id) or {}
             definition = self._queries.definition(query_id)
             return self._launcher.live_positions(definition, known, real_time=real_time)
         except StreamSQLError:
-            return {}  # it has just been terminated: the wait ends with its time
+            return {}
 
 
 class _Walk:

@@ -22,7 +22,7 @@ from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
 from streamsql.planner.ddl.replacement import check_resumes
 from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
-from streamsql.properties import SHUFFLE_PARTITIONS
+from streamsql.properties import SEMANTICS, SHUFFLE_PARTITIONS, get_text
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_written
 from streamsql.results import Message, Result, Warning
@@ -35,6 +35,7 @@ from streamsql.statements.changes.rebuilding import Rebuilds
 from streamsql.statements.control import OLD_RUNS
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.changes import change_rows
+from streamsql.statements.tables.flush import await_view
 
 _Starting = CreateAsSelect | CreateMaterializedView | InsertInto | CreateSink
 
@@ -48,7 +49,11 @@ def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Re
 def create_materialized_view(
     statement: CreateMaterializedView, context: Context
 ) -> Iterable[Result]:
-    return _start(statement, context)
+    """In a session of standard SQL it returns when the view has its rows."""
+    results = _start(statement, context)
+    if get_text(context.session.properties, SEMANTICS) == "standard":
+        return [*results, *await_view(statement.name, context)]
+    return results
 
 
 @handle.register

@@ -172,13 +172,23 @@ _VIEW = re.compile(
 )
 
 
+def _parts_last(path: Path) -> tuple[bool, Path]:
+    """Parts that no file includes are files of their own."""
+    return path.suffix == ".part", path
+
+
 def views(folder: Path) -> None:
     reasons: Counter[str] = Counter()
     examples: dict[str, str] = {}
     total = planned = 0
-    for path in sorted(folder.rglob("*.slt")):
+    seen: set[tuple[Path, int]] = set()
+    for path in sorted([*folder.rglob("*.slt"), *folder.rglob("*.slt.part")], key=_parts_last):
         database = Database(runs=False)
         for record in records(path):
+            place = record.path.resolve(), record.line
+            if place in seen:
+                continue
+            seen.add(place)
             text = record.text.strip().rstrip(";")
             found = _VIEW.match(text)
             if found is None:

@@ -17,6 +17,7 @@ KNOWN: Mapping[str, Outcome] = {
     "SELECT": Outcome(ROWS),
     "NONE": Outcome(),
     "CHANGE": Outcome(count=2),
+    "COLUMN": Outcome(((None,), ("1",), ("1",))),
 }
 
 
@@ -47,6 +48,7 @@ PASSING = {
     "1 a b\n2 (empty)\n",
     "a value a line": "query IT\nSELECT 1\n----\n1\na b\n3\nNULL\n2\n(empty)\n",
     "sorted values": "query IT valuesort\nSELECT 1\n----\n(empty)\n1\n2\n3\nNULL\na b\n",
+    "sorted values of one column": "query I valuesort\nCOLUMN\n----\n1\n1\nNULL\n",
     "no rows": "query T\nNONE\n----\n\nstatement ok\nNONE\n",
     "a count": "statement count 2\nCHANGE it\n",
     "an error": "statement error no .* here\nFAIL\n",

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from streamsql.executor.frames.context import Scope
 from streamsql.executor.operators.scan import topic_records
 from streamsql.executor.spark.views import Dataflow
-from streamsql.planner.operators import Operator, Scan, View, operators
+from streamsql.planner.operators import Operator, Scan, Sink, View, operators
+from streamsql.schema import Kind
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,11 @@ def is_view(root: Operator) -> bool:
 
 
 def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
+    """A view of constants has batches over its own topic, whose records it does not look at."""
     context = scope.context
     kinds = {s.source.topic.name: s.kind for s in operators(root) if isinstance(s, Scan)}
+    if not kinds and isinstance(root, Sink):
+        kinds = {root.target.topic.name: Kind.TABLE}
     streams = [topic_records(topic, kind, scope) for topic, kind in kinds.items()]
     dataflow = Dataflow.of(context.spark, context.shuffle_partitions)
     columns = streams[0].schema

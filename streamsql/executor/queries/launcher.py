@@ -114,6 +114,10 @@ class SparkLauncher:
         folder, client = self._data.checkpoints / query.id, self._services.kafka.get()
         return committed(folder) or first_positions(query.topics, query.starting_offsets, client)
 
+    def has_begun(self, query: Definition) -> bool:
+        """Whether its first batch has ended."""
+        return has_commits(self._data.checkpoints / query.id)
+
     def lag(self, query: Definition, positions: Positions) -> int:
         """The current lag of the query at these positions."""
         return sum(self.lags(query, positions).values())
@@ -358,7 +362,10 @@ class SparkLauncher:
             checkpoint_folder=self._data.checkpoints,
             lease=self._lease,
             # Otherwise its first batch begins at once, to prepare for the first record.
-            sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
+            # That of a view may have rows of no records.
+            sleeps_at_once=query.only_reacts
+            and self.capacity.holders >= MANY
+            and (has_commits(folder) or not query.is_view),
             rests=not (query.is_view or query.by_interval)
             and get_text(query.properties, BATCH_INTERVAL) is None,
             muted=muted,

@@ -170,7 +170,7 @@ def _recomputed(node: Aggregate, rows: DataFrame, view: Maintenance) -> DataFram
 
 def _of_present(call: Expression) -> Expression:
     """The aggregate without the row that stands for a group without rows."""
-    there = exp.Column(this=exp.to_identifier(_THERE, quoted=True))
+    there = _column(_THERE)
     if isinstance(call, exp.Filter):
         both = exp.and_(there, call.expression.this.copy())
         return exp.Filter(this=call.this.copy(), expression=exp.Where(this=both))
@@ -205,15 +205,20 @@ def _order_of(node: WindowFunctions) -> Sequence[Expression]:
 
 
 def _within(window: Expression) -> Expression:
-    """The window function over the rows of a partition either before or after a batch."""
+    """The window function over the rows of a partition either before or after a batch. Positions
+    among rows without an order are those of their bytes."""
     found = window.copy()
     for each in found.find_all(exp.Window):
-        names = (_KEY, _AFTER)
-        each.set(
-            "partition_by",
-            [exp.Column(this=exp.to_identifier(name, quoted=True)) for name in names],
-        )
+        each.set("partition_by", [_column(_KEY), _column(_AFTER)])
+        order = each.args.get("order") or exp.Order()
+        places = each.find(exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead) is not None
+        if places and all(isinstance(item.this, exp.Literal) for item in order.expressions):
+            each.set("order", exp.Order(expressions=[_column(_ROW)]))
     return found
+
+
+def _column(name: str) -> Expression:
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
 def top(node: TopRows, view: Maintenance) -> DataFrame:

@@ -141,5 +141,6 @@ def _elements(call: Expression) -> Column:
         # Spark's sequence rejects bounds that the step does not lead to.
         leads = (end >= start) == (start + step > start)
         series = F.sequence(start, end, step)
-        return F.when(leads, series).when(end == start, series).when(~leads, F.array())
+        found = F.when(leads, series).when(end == start, series).when(~leads, F.array())
+        return F.array_remove(found, end) if call.args.get("is_end_exclusive") else found
     raise UnsupportedError(f"The table function {call.key.upper()} is not supported.")

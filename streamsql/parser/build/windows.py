@@ -122,7 +122,10 @@ class WindowBuilder:
         advance = durations[0] if stepped else None
         window = Window(_TYPES[function], durations[-1], advance, span=span)
         return WindowFunction(
-            SourceRef(source_name, span=span), window, _time(time, function, span), keys
+            SourceRef(source_name, span=span),
+            window,
+            _time(time, source_name, function, span),
+            keys,
         )
 
     def window_source(
@@ -143,14 +146,14 @@ def _source(argument: Any, function: str, span: Span) -> Source:
     raise _misspelt(function, span)
 
 
-def _time(argument: Any, function: str, span: Span) -> str | None:
-    """`DESCRIPTOR(column)`, or the column alone; None of PROCTIME()."""
+def _time(argument: Any, source: str, function: str, span: Span) -> str | None:
+    """`DESCRIPTOR(column)`, or the column alone, or of its source; None of PROCTIME()."""
     if isinstance(argument, exp.Anonymous) and argument.name == "DESCRIPTOR":
         argument = argument.expressions[0] if len(argument.expressions) == 1 else None
     if isinstance(argument, exp.Anonymous) and argument.name == "PROCTIME":
         if not argument.expressions:
             return None
-    if isinstance(argument, exp.Column) and not argument.table:
+    if isinstance(argument, exp.Column) and argument.table in ("", source):
         return argument.name
     raise _misspelt(function, span)
 

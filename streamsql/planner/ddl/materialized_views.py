@@ -54,12 +54,6 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
             hint="Give the view another name.",
             span=statement.span,
         )
-    if not view.scans:
-        raise UnsupportedError(
-            "A materialized view reads at least one stream or table.",
-            hint="CREATE VIEW names a query of constants.",
-            span=statement.span,
-        )
     query_id = planning.query_id or (existing.created_by_query if existing else None)
     query_id = query_id or numbered_id(f"CMV_{name.upper()}", catalog)
     properties = read_properties(statement.properties, Place.VIEW)

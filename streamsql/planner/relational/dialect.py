@@ -6,6 +6,7 @@ another function, the node is rewritten here into one that is the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -192,6 +193,31 @@ def _regexp_replace(node: Expression) -> Expression:
     return exp.RegexpReplace(
         this=node.this.copy(), expression=pattern.copy(), replacement=replacement
     )
+
+
+def _regexp_match(node: Expression) -> Expression:
+    """The groups of the first match, or all of it if the pattern has none."""
+    value, pattern, *flags = node.expressions
+    try:
+        groups = re.compile(pattern.name).groups if isinstance(pattern, exp.Literal) else None
+    except re.error:
+        groups = None
+    if groups is None:
+        raise UnsupportedError(
+            "REGEXP_MATCH takes a pattern that is a literal in a relational query.",
+            hint="REGEXP_REPLACE and ~ take any pattern.",
+            span=span_of(node),
+        )
+    if flags and "i" in flags[0].name:
+        pattern = exp.Literal.string(f"(?i){pattern.name}")
+    numbers = range(1, groups + 1) if groups else range(1)
+    parts = [_call("REGEXP_EXTRACT", STRING, value, pattern, number(i)) for i in numbers]
+    found = exp.RegexpLike(this=value.copy(), expression=pattern.copy())
+    return exp.Case(ifs=[exp.If(this=found, true=exp.Array(expressions=parts))])
+
+
+def _named(node: Expression) -> Expression:
+    return _regexp_match(node) if node.name.upper() == "REGEXP_MATCH" else node
 
 
 def _back_references(text: str, every: bool) -> str:
@@ -467,6 +493,24 @@ def _within_group(node: Expression) -> Expression:
     return exp.WithinGroup(this=call, expression=node.expression.copy())
 
 
+# -- windows -------------------------------------------------------------------------------------
+
+_ORDERED = (
+    *(exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead),
+    *(exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist),
+)
+
+
+def _window(node: Expression) -> Expression:
+    """Spark requires an order for these functions. By a constant all rows are equal."""
+    call = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
+    if node.args.get("order") is not None or not isinstance(call, _ORDERED):
+        return node
+    changed = node.copy()
+    changed.set("order", exp.Order(expressions=[exp.Ordered(this=number(1), nulls_first=False)]))
+    return changed
+
+
 _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.IntDiv: _int_div,
     exp.Div: _div,
@@ -480,6 +524,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.RegexpILike: _any_case,
     exp.SimilarTo: _similar,
     exp.RegexpReplace: _regexp_replace,
+    exp.Anonymous: _named,
     exp.GroupConcat: _group_concat,
     exp.Add: _temporal,
     exp.Sub: _temporal,
@@ -492,4 +537,5 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.LastValue: _last,
     exp.Filter: _filter,
     exp.WithinGroup: _within_group,
+    exp.Window: _window,
 }

@@ -483,6 +483,7 @@ _BY_NAME: dict[str, Rule] = {
     "MAKE_DATE": _always(DATE),
     "MAKE_TIMESTAMP": _always(TIMESTAMP),
     "REGEXP_COUNT": _always(INT),
+    "REGEXP_MATCH": _always(types.array(STRING)),
     "OCTET_LENGTH": _always(INT),
     "BIT_LENGTH": _always(INT),
     "WIDTH_BUCKET": _always(INT),
@@ -492,7 +493,7 @@ _BY_NAME: dict[str, Rule] = {
     "ARRAY_DISTINCT": _first_argument,
     "ARRAY_REMOVE": _first_argument,
 }
-"""Functions that sqlglot does not know, and that Spark has by the same name."""
+"""Functions that sqlglot does not know: Spark has them by the same name, or dialect.py another."""
 
 
 def title(call: Expression) -> str:

@@ -1,4 +1,4 @@
-"""FLUSH: waits until every query has processed what was written before."""
+"""FLUSH, and CREATE MATERIALIZED VIEW: waits until queries have processed what was written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import ExternalError
 from streamsql.nodes import Flush
-from streamsql.results import Message, Result
+from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.seen import remember
@@ -23,19 +23,33 @@ def flush(statement: Flush, context: Context) -> Iterable[Result]:
     return [Message("")]
 
 
-def await_queries(context: Context) -> None:
-    """Returns when the results are in Kafka, and has later queries of the session wait until the
-    stores have them, too. ExternalError after SECONDS: whether the results will be there is then
-    not known."""
+def await_view(name: str, context: Context) -> Iterable[Result]:
+    """Returns when the view has the results of what was written before, with a warning if it fails
+    or that takes longer than SECONDS."""
+    writers = context.state.catalog.writers(name)
+    try:
+        await_queries(context, writers)
+    except ExternalError:
+        infos = (info for info in context.state.queries.infos() if info.id in writers)
+        why = next((info.error for info in infos if info.error), "it continues")
+        return [Warning(f"{name} does not have the rows of all that its sources hold: {why}")]
+    return []
+
+
+def await_queries(context: Context, ids: Iterable[str] | None = None) -> None:
+    """Returns when the results of these queries, or of all, are in Kafka, and has later queries of
+    the session wait until the stores have them, too. ExternalError after SECONDS: whether the
+    results will be there is then not known."""
     catalog, state = context.state.catalog, context.state
+    queries = in_order(catalog, catalog.queries if ids is None else ids)
     deadline = time.monotonic() + SECONDS
     consistency = state.serving.consistency
     written: dict[str, dict[int, int]] = {}
-    for query in in_order(catalog):
+    for query in queries:
         topics = catalog.topics_of(name for name in query.reads if name in catalog.sources)
         wanted = {t: written.get(t) or consistency.ends(t, 0.0, deadline) for t in topics}
         try:
-            consistency.await_query(query, wanted, deadline)
+            consistency.await_query(query, wanted, deadline, fails=ids is not None)
         except ExternalError as error:
             error.message = (
                 f"query {query.id} has not processed within {SECONDS:g} seconds what was written "
@@ -50,8 +64,8 @@ def await_queries(context: Context) -> None:
         remember(context.session, written)
 
 
-def in_order(catalog: Catalog) -> list[QueryLinks]:
-    """All queries, each behind those that write what it reads; those of a circle in any order."""
+def in_order(catalog: Catalog, ids: Iterable[str]) -> list[QueryLinks]:
+    """These queries, each behind those that write what it reads; those of a circle in any order."""
     ordered: dict[str, QueryLinks] = {}
     open_: set[str] = set()
 
@@ -65,6 +79,6 @@ def in_order(catalog: Catalog) -> list[QueryLinks]:
                     visit(catalog.queries[writer])
         ordered[query.id] = query
 
-    for query in catalog.queries.values():
-        visit(query)
+    for query_id in ids:
+        visit(catalog.queries[query_id])
     return list(ordered.values())

@@ -71,7 +71,7 @@ def _compared(record: Record, rows: Rows) -> list[str]:
 def _is_by_value(record: Record, rows: Rows) -> bool:
     """Whether each value has a line of its own, as SQLite writes its tests."""
     values = sum(len(row) for row in rows)
-    if record.hashed is not None:
+    if record.hashed is not None or record.sort == "valuesort":
         return True
     return len(record.expected) == values != len(rows)
 
