@@ -10,7 +10,7 @@ from typing import Any
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
-from streamsql.nodes import CreateFunction, Query
+from streamsql.nodes import ColumnDefinition, CreateFunction, Query
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     WINDOW_BOUNDS,
@@ -77,6 +77,8 @@ class Source:
     """Set for lookup tables, whose topic has no name."""
     order: tuple[str, ...] = ()
     """Of a plain table or a materialized view: its columns in the order of its statement."""
+    definitions: tuple[ColumnDefinition, ...] = ()
+    """Of a plain table: the columns as its statement defines them."""
 
     @property
     def is_plain(self) -> bool:

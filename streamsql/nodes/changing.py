@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsql.nodes.base import Effect, Statement
-from streamsql.nodes.query import Expression, SelectItem
+from streamsql.nodes.query import Expression, Relation, SelectItem
 
 
 @dataclass(frozen=True)
 class Update(Statement):
-    """UPDATE name [alias] SET column = expression, .. [WHERE ..] [RETURNING ..]."""
+    """UPDATE name [alias] SET column = expression, .. [FROM ..] [WHERE ..] [RETURNING ..]."""
 
     effect = Effect.WRITES
 
@@ -19,6 +19,8 @@ class Update(Statement):
     where: Expression | None = None
     alias: str | None = None
     returning: tuple[SelectItem, ...] = ()
+    relation: Relation | None = None
+    """Of FROM: what the rows are joined with."""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,16 @@ class ColumnRole(Enum):
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """`name type [KEY | PRIMARY KEY | HEADERS | HEADER('header')]`."""
+    """`name type [KEY | PRIMARY KEY | HEADERS | HEADER('header')]`, and what a plain table's column
+    may have besides: NOT NULL, DEFAULT value, AS value."""
 
     name: str
     type: SQLType
     role: ColumnRole = ColumnRole.VALUE
     header: str | None = None
+    not_null: bool = False
+    default: Expression | None = None
+    generated: Expression | None = None
     span: Span | None = field(default=None, compare=False)
 
 
@@ -214,13 +218,15 @@ class DropType(Statement):
 
 @dataclass(frozen=True)
 class CreateView(Statement):
-    """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query: expanded where it is used."""
+    """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name [(columns)] AS query: expanded where it is
+    used."""
 
     effect = Effect.DEFINES
     creates = "view"
 
     name: str
     query: Query
+    columns: tuple[str, ...] = ()
     or_replace: bool = False
     if_not_exists: bool = False
 

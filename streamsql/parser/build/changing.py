@@ -26,13 +26,13 @@ class ChangeBuilder:
         alias: str | None,
         *parts: Any,
     ) -> n.Update:
-        *assigned, where, returning = parts
+        *assigned, relation, where, returning = parts
         assignments: Assignments = tuple(one for each in assigned for one in each)
         names = [name for name, _ in assignments]
         for name in names:
             if names.count(name) > 1:
                 raise ParseError(f"column {name} is set twice", span=span)
-        return n.Update(target, assignments, where, alias, returning or (), span=span)
+        return n.Update(target, assignments, where, alias, returning or (), relation, span=span)
 
     def assignment(self, span: Span, name: str, value: Expression) -> Assignments:
         return ((name, value),)

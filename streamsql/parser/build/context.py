@@ -8,9 +8,11 @@ from collections.abc import Callable
 from lark import Token
 
 from streamsql.parser.build.marks import mark
-from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED
+from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED, RESERVED
 from streamsql.parser.tokens.lexer import PATTERN_MARKS
 
+_ENDS_AN_ITEM = frozenset({None, "COMMA", "FROM", "SEMICOLON"})
+"""What follows an alias of SELECT: any word is a name between AS and these."""
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})
 _WINDOWS = frozenset({"TUMBLING", "HOPPING", "CUMULATING", "SESSION"})
 
@@ -89,6 +91,9 @@ def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
         elif i == 1 and tokens[0].type in ("DEFINE", "UNDEFINE") and token.type in KEYWORDS:
             # Any word may name a variable: it is never written but as ${word}.
             token.type = "IDENTIFIER"
+        elif token.type in RESERVED and _type(tokens, i - 1) == "AS":
+            if _type(tokens, i + 1) in _ENDS_AN_ITEM:
+                token.type = "IDENTIFIER"
         elif token.type == "LAMBDA_ARROW":
             _mark_lambda(tokens, i)
         elif token.type == "IDENTIFIER" and str(token).upper() == "VERBOSE":

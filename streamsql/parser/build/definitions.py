@@ -17,9 +17,12 @@ class ViewBuilder:
         or_replace: bool | None,
         if_not_exists: bool | None,
         name: str,
+        columns: tuple[str, ...] | None,
         query: Query,
     ) -> n.CreateView:
-        return n.CreateView(name, query, bool(or_replace), bool(if_not_exists), span=span)
+        return n.CreateView(
+            name, query, columns or (), bool(or_replace), bool(if_not_exists), span=span
+        )
 
     def drop_view(self, span: Span, if_exists: bool | None, name: str, *options: str) -> n.DropView:
         if "DELETE TOPIC" in options:

@@ -159,22 +159,38 @@ class DefinitionBuilder:
         return columns
 
     def column_definition(
-        self, span: Span, name: str, type: SQLType, role: tuple[ColumnRole, str | None] | None
+        self, span: Span, name: str, type: SQLType, *options: dict[str, Any]
     ) -> ColumnDefinition:
-        what, header = role or (ColumnRole.VALUE, None)
-        return ColumnDefinition(name, type, what, header, span)
+        given: dict[str, Any] = {}
+        for option in options:
+            if given.keys() & option.keys():
+                raise ParseError(f"column {name} has an option twice", span=span)
+            given |= option
+        return ColumnDefinition(name, type, **given, span=span)
 
-    def key_role(self, span: Span) -> tuple[ColumnRole, str | None]:
-        return ColumnRole.KEY, None
+    def key_role(self, span: Span) -> dict[str, Any]:
+        return {"role": ColumnRole.KEY}
 
-    def primary_key_role(self, span: Span) -> tuple[ColumnRole, str | None]:
-        return ColumnRole.PRIMARY_KEY, None
+    def primary_key_role(self, span: Span) -> dict[str, Any]:
+        return {"role": ColumnRole.PRIMARY_KEY}
 
-    def headers_role(self, span: Span) -> tuple[ColumnRole, str | None]:
-        return ColumnRole.HEADERS, None
+    def headers_role(self, span: Span) -> dict[str, Any]:
+        return {"role": ColumnRole.HEADERS}
 
-    def header_role(self, span: Span, header: str) -> tuple[ColumnRole, str | None]:
-        return ColumnRole.HEADER, header
+    def header_role(self, span: Span, header: str) -> dict[str, Any]:
+        return {"role": ColumnRole.HEADER, "header": header}
+
+    def nullable(self, span: Span) -> dict[str, Any]:
+        return {}
+
+    def not_null(self, span: Span) -> dict[str, Any]:
+        return {"not_null": True}
+
+    def default(self, span: Span, value: Expression) -> dict[str, Any]:
+        return {"default": value}
+
+    def generated(self, span: Span, value: Expression) -> dict[str, Any]:
+        return {"generated": value}
 
     def names(self, span: Span, *names: str) -> tuple[str, ...]:
         return names

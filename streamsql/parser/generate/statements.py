@@ -52,7 +52,12 @@ def _column_definition(node: n.ColumnDefinition) -> str:
     role = _ROLES.get(node.role)
     if role is None:
         role = f" HEADER({string(node.header or '')})"
-    return f"{name(node.name)} {type_sql(node.type)}{role}"
+    options = words(
+        node.not_null and "NOT NULL",
+        node.default is not None and f"DEFAULT ({expression_sql(node.default)})",
+        node.generated is not None and f"AS ({expression_sql(node.generated)})",
+    )
+    return f"{name(node.name)} {type_sql(node.type)}{role} {options}".rstrip()
 
 
 @to_sql.register
@@ -128,6 +133,7 @@ def _update(node: n.Update) -> str:
         name(node.target),
         node.alias and f"AS {name(node.alias)}",
         f"SET {assigned}",
+        node.relation is not None and f"FROM {to_sql(node.relation)}",
         _where(node.where),
         _returning(node.returning),
     )
@@ -184,6 +190,7 @@ def _create_view(node: n.CreateView) -> str:
         "VIEW",
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
+        _names(node.columns),
         "AS",
         to_sql(node.query),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streamsql.errors import PlanError, Span, TypeMismatchError
+from streamsql.errors import PlanError, Span, TypeMismatchError, UnsupportedError
 from streamsql.nodes import ColumnDefinition, ColumnRole
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.schema import RESERVED_COLUMNS, Column, Kind, Namespace, Schema
@@ -45,6 +45,18 @@ def _column(kind: Kind, definition: ColumnDefinition, types: Mapping[str, SQLTyp
             _check_header_type(definition, sql_type)
             return Column(definition.name, sql_type, Namespace.HEADERS, definition.header)
     return Column(definition.name, sql_type)
+
+
+def check_no_options(columns: tuple[ColumnDefinition, ...]) -> None:
+    """UnsupportedError for NOT NULL, DEFAULT and AS outside of plain tables."""
+    for column in columns:
+        if column.not_null or column.default is not None or column.generated is not None:
+            raise UnsupportedError(
+                f"column {column.name} has NOT NULL, DEFAULT or AS, which only the columns of a "
+                "table without WITH have",
+                hint="A CONSTRAINT checks the records of a topic.",
+                span=column.span,
+            )
 
 
 def check_role(kind: Kind, definition: ColumnDefinition) -> None:

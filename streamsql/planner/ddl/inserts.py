@@ -264,18 +264,29 @@ def _check_primary_key(
         )
 
 
-def _only_constants(statement: InsertValues) -> bool:
+def _is_simple(statement: InsertValues, table: Source) -> bool:
+    """Whether the rows are those of the table as they are written: constants, with no others."""
     constants = (exp.Literal, exp.Null, exp.Boolean)
-    return all(isinstance(value, constants) for row in statement.rows for value in row)
+    given = set(statement.columns or table.order[: len(statement.values)])
+    whole = all(
+        definition.generated is None and (definition.default is None or definition.name in given)
+        for definition in table.definitions
+    )
+    return whole and all(isinstance(v, constants) for row in statement.rows for v in row)
 
 
 @plan_statement.register
 def _(statement: InsertValues, planning: Planning) -> InsertValuesPlan | RowsPlan:
     target = planning.catalog.sources.get(statement.target)
     plain = target is not None and target.is_plain
-    if plain and not _only_constants(statement):
+    if target is not None and plain and not _is_simple(statement, target):
         return plan_inserted_values(statement, planning)
-    planned = plan_insert_values(statement, planning.catalog, planning.session)
+    try:
+        planned = plan_insert_values(statement, planning.catalog, planning.session)
+    except TypeMismatchError:
+        if plain:  # whose rows are converted as in an assignment of standard SQL
+            return plan_inserted_values(statement, planning)
+        raise
     values = (evaluate_constant(e) for row in planned.rows for e in row.expressions)
     if plain and any(value is NOT_CONSTANT for value in values):
         return plan_inserted_values(statement, planning)

@@ -56,5 +56,6 @@ def plan_plain_table(
         Topic(statement.name, spec, spec, partitions=PARTITIONS),
         statement=statement_sql(statement),
         order=tuple(column.name for column in statement.columns),
+        definitions=statement.columns,
     )
     return SourcePlan(source, create_topic=topics is not None, replaces=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -21,7 +21,10 @@ from streamsql.nodes import (
     Expression,
     InsertInto,
     InsertValues,
+    Join,
+    JoinType,
     Query,
+    Relation,
     SelectAll,
     SelectExpression,
     SelectItem,
@@ -86,13 +89,20 @@ def plain_table(name: str, catalog: Catalog, span: Span | None, what: str) -> So
 @plan_statement.register
 def _(statement: Update, planning: Planning) -> RowsPlan:
     table = plain_table(statement.target, planning.catalog, statement.span, "UPDATE")
-    assigned = dict(statement.assignments)
+    assigned = with_defaults(statement.assignments, table)
     for name, value in statement.assignments:
         _known(name, table, span_of(value))
     columns = _written(table)
+    of = None if statement.relation is None else statement.alias or statement.target
     items = [
-        *(SelectExpression(_column(c.name), f"{OLD}{number}") for number, c in _numbered(table)),
-        *(_item(column, assigned.get(column.name)) for column in columns),
+        *(
+            SelectExpression(_column(c.name, of), f"{OLD}{number}")
+            for number, c in _numbered(table)
+        ),
+        *(
+            _item(column, assigned.get(column.name) or _column(column.name, of))
+            for column in columns
+        ),
     ]
     keys = {column.name for column in table.schema.key}
     return RowsPlan(
@@ -127,7 +137,15 @@ def _emptied(
 
 def plan_inserted_values(statement: InsertValues, planning: Planning) -> RowsPlan:
     """INSERT .. VALUES of expressions into a plain table: as of a query of these rows."""
-    query = Query((SelectAll(),), ValueRows(statement.rows), span=statement.span)
+    table = planning.catalog.sources[statement.target]
+    names = statement.columns or table.order
+    rows = tuple(
+        tuple(with_defaults(zip(names, row, strict=False), table, keeps=True).values())
+        if len(row) <= len(names)
+        else row
+        for row in statement.rows
+    )
+    query = Query((SelectAll(),), ValueRows(rows), span=statement.span)
     return plan_inserted_rows(
         InsertInto(
             statement.target,
@@ -160,9 +178,65 @@ def plan_inserted_rows(statement: InsertInto, planning: Planning) -> RowsPlan:
         )
     names = tuple(column.name for column in columns[:count])
     rows = Subquery(query, table.name, query.span, columns=names)
-    items = tuple(_item(column, _column(column.name)) for column in columns[:count])
-    pull = _planned(Query(items, rows, span=query.span), planning)
-    return RowsPlan(table, pull, names, returning=statement.returning)
+    given = dict(zip(names, columns, strict=False))
+    items = [
+        _item(column, _column(name)) for name, column in given.items() if name not in made(table)
+    ]
+    for definition in table.definitions:
+        if definition.default is not None and definition.name not in given:
+            column = _known(definition.name, table, statement.span)
+            items.append(_item(column, definition.default))
+    query = Query(tuple(items), rows, span=query.span)
+    if made(table):
+        query = _with_generated(query, table)
+    pull = _planned(query, planning)
+    return RowsPlan(table, pull, pull.schema.names, returning=statement.returning)
+
+
+def made(table: Source) -> Mapping[str, Expression]:
+    """The expressions of generated columns."""
+    return {d.name: d.generated for d in table.definitions if d.generated is not None}
+
+
+def is_default(value: Expression) -> bool:
+    """Whether the value is the word DEFAULT."""
+    return isinstance(value, exp.Column) and not value.table and value.name == "DEFAULT"
+
+
+def with_defaults(
+    assigned: Iterable[tuple[str, Expression]], table: Source, *, keeps: bool = False
+) -> dict[str, Expression]:
+    """The values, in which DEFAULT is that of its column, and, unless only what is given is kept,
+    those of generated columns. PlanError where a generated column gets a value of its own."""
+    defaults = {d.name: d.default for d in table.definitions if d.default is not None}
+    values: dict[str, Expression] = {}
+    for name, value in assigned:
+        if name in made(table) and not is_default(value):
+            raise PlanError(
+                f"column {name} of table {table.name} is generated and takes no value",
+                span=span_of(value),
+            )
+        values[name] = defaults.get(name, exp.Null()) if is_default(value) else value
+    if keeps:
+        return values
+    for name, value in made(table).items():
+        values[name] = value.transform(
+            lambda node: (
+                values[node.name].copy()
+                if isinstance(node, exp.Column) and node.name in values
+                else node
+            )
+        )
+    return values
+
+
+def _with_generated(query: Query, table: Source) -> Query:
+    """The query's columns, and the generated ones over them; a column without a value is null."""
+    given = [item.alias for item in query.items if isinstance(item, SelectExpression)]
+    absent = (c for c in table.shown if c.name not in given and c.name not in made(table))
+    whole = replace(query, items=(*query.items, *(_item(c, exp.Null()) for c in absent)))
+    items = [_item(c, made(table).get(c.name)) for c in table.shown]
+    return Query(tuple(items), Subquery(whole, table.name, query.span), span=query.span)
 
 
 def _written(table: Source) -> tuple[Column, ...]:
@@ -174,8 +248,9 @@ def _numbered(table: Source) -> Iterable[tuple[int, Column]]:
     return enumerate(table.schema.key)
 
 
-def _column(name: str) -> Expression:
-    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+def _column(name: str, of: str | None = None) -> Expression:
+    table = exp.Identifier(this=of, quoted=True) if of is not None else None
+    return exp.Column(this=exp.Identifier(this=name, quoted=True), table=table)
 
 
 def _item(column: Column, value: Expression | None = None) -> SelectExpression:
@@ -198,11 +273,15 @@ def _known(name: str, table: Source, span: Span | None) -> Column:
 
 
 def _pull(items: Iterable[SelectItem], statement: Update | Delete, planning: Planning) -> PullPlan:
+    relation: Relation = SourceRef(statement.target, statement.alias, statement.span)
+    once: tuple[Expression, ...] = ()
+    if isinstance(statement, Update) and statement.relation is not None:
+        relation = Join(relation, statement.relation, JoinType.CROSS, None, span=statement.span)
+        table = planning.catalog.sources[statement.target]
+        of = statement.alias or statement.target
+        once = tuple(_column(column.name, of) for column in table.schema.key)
     query = Query(
-        tuple(items),
-        SourceRef(statement.target, statement.alias, statement.span),
-        where=statement.where,
-        span=statement.span,
+        tuple(items), relation, where=statement.where, distinct_on=once, span=statement.span
     )
     return _planned(query, planning)
 

@@ -12,7 +12,7 @@ from streamsql.ksqldb import says
 from streamsql.nodes import CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.changes.users import users_of_columns
-from streamsql.planner.ddl.columns import declared_schema
+from streamsql.planner.ddl.columns import check_no_options, declared_schema
 from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.lookups import lookup_source
 from streamsql.planner.ddl.plain_tables import is_plain, plan_plain_table
@@ -55,6 +55,7 @@ def plan_create_source(
     properties = read_properties(statement.properties, Place.CREATE)
     check_formats(properties)
     inferred = inferred_columns(statement, properties, session, schemas)
+    check_no_options(statement.columns)
     schema = declared_schema(statement.kind, statement.columns, catalog.types, inferred)
     if statement.kind is Kind.TABLE and not schema.key:
         raise _no_key(statement)
@@ -92,6 +93,7 @@ def plan_create_source(
 
 
 def _lookup(statement: CreateSource, catalog: Catalog) -> Source:
+    check_no_options(statement.columns)
     schema = declared_schema(statement.kind, statement.columns, catalog.types)
     if statement.kind is Kind.TABLE and not schema.key:
         raise _no_key(statement)

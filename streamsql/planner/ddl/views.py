@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamsql.catalog import Catalog, Source, Thing, View
 from streamsql.errors import CatalogError, ConfigError, PlanError, Span, did_you_mean
 from streamsql.functions.user import using
-from streamsql.nodes import CreateView, DropView
+from streamsql.nodes import CreateView, DropView, Query, SelectAll, Subquery
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.drops import check_not_a_sink, check_not_viewed, views_over
 from streamsql.planner.ddl.sources import check_source_name
@@ -16,9 +16,10 @@ from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange, NothingToDo
+from streamsql.planner.relational.planning import standard_plan
 from streamsql.planner.select.build import build_inner
 from streamsql.planner.select.named_queries import names_in
-from streamsql.properties import CREATE_OR_REPLACE, get_bool
+from streamsql.properties import CREATE_OR_REPLACE, SEMANTICS, get_bool, get_text
 from streamsql.types import quote
 
 
@@ -66,11 +67,12 @@ def plan_create_view(
         )
     _check_replacing(statement, catalog, session)
     query = statement.query
-    if (
-        query.emit is not None
-        or query.limit is not None
-        or query.offset is not None
-        or query.order_by
+    if statement.columns:
+        inner = Subquery(query, name, statement.span, columns=statement.columns)
+        query = Query((SelectAll(),), inner, span=statement.span)
+    standard = get_text(session, SEMANTICS) == "standard"
+    if query.emit is not None or (
+        not standard and (query.limit is not None or query.offset is not None or query.order_by)
     ):
         raise PlanError(
             "the query of a view has no EMIT, no ORDER BY and no LIMIT",
@@ -79,6 +81,11 @@ def plan_create_view(
         )
     reads = frozenset(names_in(query))
     view = View(name, query, reads, to_sql(statement))
+    if standard:
+        if reads & {name, *views_over([name], catalog)}:
+            raise PlanError(f"view {name} reads itself", span=statement.span)
+        standard_plan(query, catalog)
+        return ViewPlan(name, view, replaces=name in catalog.views)
     # A view must not read the view that it replaces, directly or through other views.
     after = catalog.copy()
     after.views[name] = view

@@ -149,6 +149,20 @@ def _plain(node: type[exp.Expr], *names: str) -> Callable[[list[Expression]], Ex
     return of
 
 
+def _of_degrees(function: str) -> Callable[[list[Expression]], Expression]:
+    """A function of an angle in degrees."""
+    return lambda a: _named(function, _named("RADIANS", a[0]))
+
+
+def _in_degrees(function: str) -> Callable[[list[Expression]], Expression]:
+    """A function whose angle is in degrees."""
+    return lambda a: _named("DEGREES", _named(function, *a))
+
+
+def _named(function: str, *arguments: Expression) -> Expression:
+    return typed(exp.Anonymous(this=function, expressions=list(arguments)), DOUBLE)
+
+
 _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "STRING_AGG": _string_agg,
     "GROUP_CONCAT": _string_agg,
@@ -181,6 +195,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "FIRST": _ordered(exp.First),
     "LAST": _ordered(exp.Last),
     "MEDIAN": _plain(exp.Median, "this"),
+    **{f"{name}D": _of_degrees(name) for name in ("SIN", "COS", "TAN", "COT")},
+    **{f"{name}D": _in_degrees(name) for name in ("ASIN", "ACOS", "ATAN", "ATAN2")},
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
 }
@@ -410,6 +426,13 @@ def _array_of(call: Expression) -> SQLType:
     return types.array(kind)
 
 
+def _contains(call: Expression) -> SQLType:
+    if is_open(kind_of(call.this)):
+        kind = types.array(settled(kind_of(call.expression)))
+        call.this.replace(coerced(call.this.copy(), kind))
+    return BOOLEAN
+
+
 def _extract(call: Expression) -> SQLType:
     value = call.expression
     if is_open(kind_of(value)):
@@ -453,6 +476,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.CurrentTimestamp: _always(TIMESTAMP),
     exp.CurrentDate: _always(DATE),
     exp.Array: _array_of,
+    exp.ArrayContains: _contains,
     **dict.fromkeys((exp.ArraySize, exp.StrToMap), _always(INT)),
     **dict.fromkeys((exp.Unnest, exp.Explode), _element),
     exp.Chr: _always(STRING),
@@ -475,6 +499,16 @@ def _elements(call: Expression) -> SQLType:
     return types.element_type(kind) if types.is_array(kind) else kind
 
 
+def _doubles(call: Expression) -> SQLType:
+    """Of a function of numbers, whose arguments may be calls of others."""
+    for argument in call.expressions:
+        if isinstance(argument, exp.Anonymous):
+            _doubles(argument)
+        elif argument.type != DOUBLE:
+            argument.replace(coerced(argument.copy(), DOUBLE))
+    return DOUBLE
+
+
 def _first_argument(call: Expression) -> SQLType:
     return kind_of(call.expressions[0])
 
@@ -488,6 +522,9 @@ _BY_NAME: dict[str, Rule] = {
     "BIT_LENGTH": _always(INT),
     "WIDTH_BUCKET": _always(INT),
     "PI": _always(DOUBLE),
+    **dict.fromkeys(("SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2"), _doubles),
+    **dict.fromkeys(("SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH"), _doubles),
+    **dict.fromkeys(("DEGREES", "RADIANS"), _doubles),
     "ARRAY_MAX": _elements,
     "ARRAY_MIN": _elements,
     "ARRAY_DISTINCT": _first_argument,

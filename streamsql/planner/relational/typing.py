@@ -9,6 +9,7 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import TypeMismatchError
 from streamsql.nodes import Expression
+from streamsql.planner.relational.array_text import array_of
 from streamsql.planner.relational.expressions import cast, typed
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import (
@@ -105,6 +106,8 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
         return cast(exp.Null(), kind)
     if own == UNKNOWN and kind == STRING:
         return typed(expression, STRING)
+    if own == UNKNOWN and types.is_array(kind) and isinstance(expression, exp.Literal):
+        return array_of(expression, kind)
     return cast(expression, kind)
 
 

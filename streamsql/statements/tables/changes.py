@@ -121,20 +121,19 @@ def _cells(
 
 def records_of(table: Source, rows: Iterable[dict[str, Any]]) -> list[NewRecord]:
     """A record for each row; a row of a table without a key gets one. PlanError where a part of the
-    key is null."""
+    key, or a column that is NOT NULL, is null."""
     of_key = key_encoder(table.topic, table.schema)
     of_value = value_encoder(table.topic, table.schema)
     names = [column.name for column in table.schema.key]
+    required = [*names, *(d.name for d in table.definitions if d.not_null and d.name not in names)]
     records = []
     for cells in rows:
         if names == [ROW_KEY]:
             cells = {ROW_KEY: uuid.uuid4().hex, **cells}
-        for name in names:
+        for name in required:
             if cells.get(name) is None:
-                raise PlanError(
-                    f"null value in column {name} of table {table.name}: it is a part of the "
-                    "primary key"
-                )
+                why = "is a part of the primary key" if name in names else "is NOT NULL"
+                raise PlanError(f"null value in column {name} of table {table.name}, which {why}")
         records.append(NewRecord(of_key(cells), of_value(cells)))
     return records
 

@@ -25,7 +25,7 @@ from streamsql.planner.relational.expressions import (
     operand,
     typed,
 )
-from streamsql.planner.relational.typing import UNKNOWN, coerced, kind_of
+from streamsql.planner.relational.typing import UNKNOWN, coerced, is_open, kind_of, settled
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import BOOLEAN, NULL, STRING
 
@@ -177,6 +177,8 @@ class ConditionRules(Rules):
             return joined or boolean(every)
         array = self.bind(values)
         value = self.bind(node.this)
+        if is_open(kind_of(array)):
+            array = coerced(array, types.array(settled(kind_of(value))))
         if not types.is_array(kind_of(array)):
             raise TypeMismatchError("ANY and ALL take an array or a query", span=span_of(right))
         element = types.element_type(kind_of(array))

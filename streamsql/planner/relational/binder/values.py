@@ -144,6 +144,8 @@ class ValueRules(Rules):
             return self._interval(exp.Interval(this=value))
         if kind_of(value) == target:
             return value
+        if typing.is_open(kind_of(value)) and types.is_array(target):
+            return typing.coerced(value, target)
         return typed(exp.Cast(this=value, to=target.copy()), target)
 
     def _array(self, node: exp.Array) -> Expression:
