@@ -135,7 +135,7 @@ def main() -> int:
             begun = time.monotonic()
             right, run_ = count_queries(args.port, path, args.queries)
             took = time.monotonic() - begun
-            clean(args.port)
+            drop_all(args.port)
             print(f"{path}: {right} of {run_} queries right ({took:.1f} s)", flush=True)
             counts.update(right=right, wrong=run_ - right)
             continue
