@@ -3,7 +3,7 @@
     python -m benchmarks.slt --port 5433 FILE_OR_FOLDER ..
     python -m benchmarks.slt --port 5433 --queries 200 SQLITE_FILE ..
 
-With --queries each query counts, at most so many of a file, and the values are compared as SQLite
+With --queries each of the first queries of a file counts, and the values are compared as SQLite
 writes them (three digits of a number of type R), which the public client does not do.
 
 The client is `sqllogictest` (cargo install sqllogictest-bin). Files of tests/slt/skip.txt are not
@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=5433)
     parser.add_argument("--client", default="sqllogictest")
     parser.add_argument("--seconds", type=float, default=300.0, help="how long a file may take")
-    parser.add_argument("--queries", type=int, help="count queries, at most so many of a file")
+    parser.add_argument("--queries", type=int, help="count the first queries of each file")
     args = parser.parse_args()
     reasons = read_reasons(SKIP)
     counts: Counter[str] = Counter()

@@ -29,8 +29,8 @@ class ColumnRole(Enum):
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """`name type [KEY | PRIMARY KEY | HEADERS | HEADER('header')]`, and what a plain table's column
-    may have besides: NOT NULL, DEFAULT value, AS value."""
+    """`name type [KEY | PRIMARY KEY | HEADERS | HEADER('header')]`, and for a plain table's
+    column: NOT NULL, DEFAULT value, AS value."""
 
     name: str
     type: SQLType

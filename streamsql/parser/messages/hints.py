@@ -98,15 +98,6 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
         trouble.type_at(-1),
     ):
         return "Subqueries are allowed in FROM, IN (SELECT ..) and EXISTS (SELECT ..)."
-    if (
-        trouble.found == "NOT"
-        and trouble.type_at(1) == "NULL"
-        and trouble.position.keywords >= {"KEY"}
-    ):
-        return (
-            "Write it among the columns: "
-            "CONSTRAINT name EXPECT (column IS NOT NULL) ON VIOLATION DROP ROW."
-        )
     return None
 
 

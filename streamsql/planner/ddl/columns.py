@@ -54,7 +54,8 @@ def check_no_options(columns: tuple[ColumnDefinition, ...]) -> None:
             raise UnsupportedError(
                 f"column {column.name} has NOT NULL, DEFAULT or AS, which only the columns of a "
                 "table without WITH have",
-                hint="A CONSTRAINT checks the records of a topic.",
+                hint="Write among the columns: CONSTRAINT name EXPECT (column IS NOT NULL) "
+                "ON VIOLATION DROP ROW.",
                 span=column.span,
             )
 
