@@ -92,7 +92,7 @@ def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
             # Any word may name a variable: it is never written but as ${word}.
             token.type = "IDENTIFIER"
         elif token.type in RESERVED and _type(tokens, i - 1) == "AS":
-            if _type(tokens, i + 1) in _ENDS_AN_ITEM:
+            if _type(tokens, i + 1) in _ENDS_AN_ITEM and _in_select(tokens, i):
                 token.type = "IDENTIFIER"
         elif token.type == "LAMBDA_ARROW":
             _mark_lambda(tokens, i)
@@ -100,6 +100,16 @@ def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
             if i and tokens[i - 1].type == "EXPLAIN" and i + 1 < len(tokens):
                 token.type = "VERBOSE"
     return tokens
+
+
+def _in_select(tokens: list[Token], i: int) -> bool:
+    """Whether the token stands in the list of a SELECT, and not in DEFINE or among columns."""
+    depth = 0
+    for token in reversed(tokens[:i]):
+        depth += {"RPAR": 1, "LPAR": -1}.get(token.type, 0)
+        if depth < 0 or (depth == 0 and token.type in ("SELECT", "DEFINE", "FROM")):
+            return bool(token.type == "SELECT")
+    return False
 
 
 def _is_keyword(tokens: list[Token], i: int, cut_off: bool) -> bool:
