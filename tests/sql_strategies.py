@@ -274,21 +274,20 @@ matches = st.builds(
     st.none() | names,
 )
 sides = sources | rows_of_values | window_functions | matches | st.deferred(lambda: subqueries)
-joins = st.builds(
-    n.Join,
-    sides,
-    sides,
-    st.sampled_from(n.JoinType),
-    st.none(),
-    st.none() | st.builds(n.Within, durations, durations, maybe_duration),
-    using=st.lists(names, min_size=1, max_size=2).map(tuple),
-) | st.builds(
-    n.Join,
-    sides,
-    sides,
-    st.sampled_from(n.JoinType),
-    expressions,
-    st.none() | st.builds(n.Within, durations, durations, maybe_duration),
+conditional = st.sampled_from([kind for kind in n.JoinType if kind is not n.JoinType.CROSS])
+withins = st.none() | st.builds(n.Within, durations, durations, maybe_duration)
+joins = st.one_of(
+    st.builds(
+        n.Join,
+        sides,
+        sides,
+        conditional,
+        st.none(),
+        withins,
+        using=st.lists(names, min_size=1, max_size=2).map(tuple),
+    ),
+    st.builds(n.Join, sides, sides, conditional, expressions, withins),
+    st.builds(n.Join, sides, sides, st.just(n.JoinType.CROSS), st.none()),
 )
 windows = st.one_of(
     st.builds(
@@ -416,7 +415,9 @@ statements = st.one_of(
     st.builds(n.InsertInto, source_names, queries, properties),
     st.builds(n.InsertValues, source_names, values, more=st.lists(values, max_size=1).map(tuple)),
     st.builds(n.DropSource, kinds, source_names, flags, flags, flags),
-    st.builds(n.CreateView, source_names, queries, flags, flags),
+    st.builds(
+        n.CreateView, source_names, queries, st.lists(names, max_size=2).map(tuple), flags, flags
+    ),
     st.builds(n.DropView, source_names, flags, flags),
     st.builds(n.CreateSink, source_names, source_names, properties, flags, flags),
     st.builds(n.DropSink, source_names, flags),

@@ -29,6 +29,7 @@ PASSED_ON |= {"predicate", "primary", "product", "property_value", "sum", "type"
 PASSED_ON |= {
     "any_query",
     "application",
+    "column_option",
     "function_argument",
     "grouped",
     "matchable",

@@ -81,7 +81,7 @@ def planned(sql: str, catalog: Catalog) -> PullPlan:
 def services() -> MagicMock:
     """Spark that compiles anything, and table stores that are complete and without rows."""
     services = MagicMock()
-    query = services.spark.get().session._jvm.io.streamsql.serving.TablesQuery
+    query = services.spark.get().session.streamsql_bridge.tables_query
     query.return_value.run.return_value.next.return_value = None
     services.get().lookups().get.return_value = []
     return services
