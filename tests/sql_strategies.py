@@ -26,6 +26,7 @@ source_names = st.one_of(
 )
 texts = st.one_of(st.sampled_from(["", "'", "x", "${x}", "--", "/*", ";"]), st.text(max_size=8))
 folded = names.map(str.upper)
+callable_names = folded.filter(lambda name: name != "ROW")  # ROW(..) is a row of values
 
 sql_types = st.recursive(
     st.one_of(
@@ -144,13 +145,15 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(lambda a, t: exp.Cast(this=a, to=t), e, sql_types),
         st.builds(
             lambda f, a: exp.Anonymous(this=f, expressions=a),
-            folded,
+            callable_names,
             st.lists(arguments, max_size=3),
         ),
-        folded.map(lambda f: exp.Anonymous(this=f, expressions=[exp.Star()])),
-        st.builds(_distinct, folded, some),
-        st.builds(lambda f, c: exp.Filter(this=_distinct(f, [c]), expression=c.copy()), folded, e),
-        st.builds(lambda f, v: exp.Extract(this=exp.Var(this=f), expression=v), folded, e),
+        callable_names.map(lambda f: exp.Anonymous(this=f, expressions=[exp.Star()])),
+        st.builds(_distinct, callable_names, some),
+        st.builds(
+            lambda f, c: exp.Filter(this=_distinct(f, [c]), expression=c.copy()), callable_names, e
+        ),
+        st.builds(lambda f, v: exp.Extract(this=exp.Var(this=f), expression=v), callable_names, e),
         st.builds(
             lambda n, u: exp.Interval(
                 this=exp.Literal.string(str(n)), unit=exp.Var(this=u) if u else None
@@ -165,7 +168,7 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.lists(st.tuples(names, e), max_size=2).map(_struct),
         st.builds(
             _over,
-            folded,
+            callable_names,
             lists,
             lists,
             st.lists(st.tuples(e, st.booleans()), max_size=2),
