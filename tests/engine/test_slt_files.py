@@ -18,5 +18,4 @@ def test_the_files_pass() -> None:
     command = [sys.executable, "-m", "streamsql.cli.main", "test", str(FOLDER)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    for path in FOLDER.glob("*.slt"):
-        assert path.name in done.stdout
+    assert f"{len(list(FOLDER.glob('*.slt')))} passed" in done.stdout
