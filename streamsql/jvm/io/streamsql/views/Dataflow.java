@@ -40,6 +40,7 @@ public final class Dataflow {
   private final List<Node> nodes = new ArrayList<>();
   private final Map<Integer, Integer> uses = new HashMap<>();
   private Fragment end;
+  private boolean isStatic;
 
   /**
    * @param partitions of the state of each operator
@@ -74,6 +75,8 @@ public final class Dataflow {
   /** The rows that a batch is to give. */
   public void end(Dataset<Row> rows) {
     end = fragment(rows);
+    isStatic =
+        end.isStatic() && nodes.stream().allMatch(n -> n.isTopic() || n.fragment().isStatic());
   }
 
   private Dataset<Row> leaf(Node node) {
@@ -96,7 +99,7 @@ public final class Dataflow {
 
   /** Whether no exchange of it does more than place rows, so that its RDDs serve many batches. */
   boolean isStatic() {
-    return end.isStatic() && nodes.stream().allMatch(n -> n.isTopic() || n.fragment().isStatic());
+    return isStatic;
   }
 
   /** Makes RDDs of fragments and operators, one for each node. */

@@ -11,7 +11,7 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** The records of a topic in one partition, each batch others. */
-final class LocalRecords extends RDD<InternalRow> {
+final class LocalRecords extends RootRows<InternalRow> {
   private static final long serialVersionUID = 1L;
   private final int timestamp;
   private transient RDD<InternalRow> batch;
@@ -21,10 +21,7 @@ final class LocalRecords extends RDD<InternalRow> {
    * @param timestamp the place of the records' timestamp
    */
   LocalRecords(SparkContext context, int timestamp) {
-    super(
-        context,
-        CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
-        OperatorRows.TYPE);
+    super(context, 1, OperatorRows.TYPE);
     this.timestamp = timestamp;
   }
 
@@ -57,10 +54,5 @@ final class LocalRecords extends RDD<InternalRow> {
   private InternalRow timed(InternalRow row) {
     oldest = Math.min(oldest, row.getLong(timestamp) / 1000);
     return row;
-  }
-
-  @Override
-  public Partition[] getPartitions() {
-    return Numbered.upTo(1);
   }
 }

@@ -13,13 +13,12 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.StructType;
 import scala.Product2;
 import scala.collection.Iterator;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows that one task computes once in a batch, whatever partitions of them it reads: an exchange
  * without a shuffle, or rows that several fragments read. Rows that exceed the memory bounds spill.
  */
-final class LocalRows extends RDD<InternalRow> {
+final class LocalRows extends RootRows<InternalRow> {
   private static final long serialVersionUID = 1L;
   private static final int ROWS_IN_MEMORY = 50_000;
   private static final long BYTES_IN_MEMORY = 16L << 20;
@@ -35,10 +34,7 @@ final class LocalRows extends RDD<InternalRow> {
   private transient List<ExternalAppendOnlyUnsafeRowArray> rows;
 
   private LocalRows(RDD<?> input, int partitions, Distribution distribution) {
-    super(
-        input.sparkContext(),
-        CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
-        OperatorRows.TYPE);
+    super(input.sparkContext(), partitions, OperatorRows.TYPE);
     this.inputs = input.partitions();
     this.partitions = partitions;
     this.distribution = distribution;
@@ -96,10 +92,5 @@ final class LocalRows extends RDD<InternalRow> {
       rows = places;
     }
     return (Iterator<InternalRow>) (Iterator<?>) rows.get(split.index()).generateIterator();
-  }
-
-  @Override
-  public Partition[] getPartitions() {
-    return Numbered.upTo(partitions);
   }
 }

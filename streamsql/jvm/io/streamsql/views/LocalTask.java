@@ -9,7 +9,6 @@ import java.util.function.Consumer;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
-import org.apache.spark.rdd.RDD;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag$;
@@ -17,7 +16,7 @@ import scala.runtime.AbstractFunction2;
 import scala.runtime.BoxedUnit;
 
 /** Work that Spark runs as a job of one task, and that is not serialized: Spark runs in here. */
-final class LocalTask extends RDD<Object> {
+final class LocalTask extends RootRows<Object> {
   private static final long serialVersionUID = 1L;
   private static final AtomicLong COUNT = new AtomicLong();
   private static final Map<Long, Consumer<TaskContext>> WAITING = new ConcurrentHashMap<>();
@@ -31,10 +30,7 @@ final class LocalTask extends RDD<Object> {
   private final long number;
 
   private LocalTask(SparkContext context, long number) {
-    super(
-        context,
-        CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
-        ClassTag$.MODULE$.Object());
+    super(context, 1, ClassTag$.MODULE$.Object());
     this.number = number;
   }
 
@@ -86,10 +82,5 @@ final class LocalTask extends RDD<Object> {
   public Iterator<Object> compute(Partition split, TaskContext context) {
     WAITING.get(number).accept(context);
     return CollectionConverters.asScala(List.<Object>of().iterator());
-  }
-
-  @Override
-  public Partition[] getPartitions() {
-    return Numbered.upTo(1);
   }
 }
