@@ -244,11 +244,12 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     query_id = query_of(live, "T")
     await_read(live, kafka, query_id)
     from streamsql.executor.rebuilds import settling
+    from streamsql.executor.rebuilds.settling import SettlingLauncher
     from streamsql.statements.changes import rebuilding
 
     monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
     with monkeypatch.context() as patched:
-        correct: Callable[..., None] = settling._correct
+        correct: Callable[..., None] = SettlingLauncher._correct
 
         def corrected_and_killed(*arguments: object) -> None:
             correct(*arguments)
@@ -258,9 +259,9 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
             raise RuntimeError("killed")
 
         if place == "correction":
-            patched.setattr(settling, "_correct", failed)
+            patched.setattr(SettlingLauncher, "_correct", failed)
         elif place == "settled":
-            patched.setattr(settling, "_correct", corrected_and_killed)
+            patched.setattr(SettlingLauncher, "_correct", corrected_and_killed)
         else:
             adopt = settling.adopt
 

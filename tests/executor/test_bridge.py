@@ -6,11 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import psutil
 import pytest
+from awaiting import await_until
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -29,10 +31,18 @@ def _frozen(spark: SparkSession) -> Iterator[None]:
     pid = int(cast(Any, spark)._jvm.java.lang.ProcessHandle.current().pid())
     os.kill(pid, signal.SIGSTOP)
     try:
+        # The signal has been sent, not received, when `kill` returns.
+        await_until(lambda: set(_states(pid)) == {"T"}, "the JVM is stopped")
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
         assert psutil.Process(pid).is_running()
+
+
+def _states(pid: int) -> Iterator[str]:
+    """Of a process's threads, as in proc(5)."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        yield (thread / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_jvm_that_does_not_answer_is_not_waited_for(
@@ -40,14 +50,14 @@ def test_a_jvm_that_does_not_answer_is_not_waited_for(
 ) -> None:
     bridge = Bridge.of(spark)
     monkeypatch.setattr(bridge, "_prompt", with_deadline(bridge._java, 0.5))
-    assert bridge.status().answers
-    with _frozen(spark):
-        begin = time.monotonic()
-        with pytest.raises(JVM_FAILURES):
-            bridge.status()
-        assert time.monotonic() - begin < 10
-    assert bridge.status().answers
-    bridge.close()
+    with closing(bridge):
+        assert bridge.status().answers
+        with _frozen(spark):
+            begin = time.monotonic()
+            with pytest.raises(JVM_FAILURES):
+                bridge.status()
+            assert time.monotonic() - begin < 10
+        assert bridge.status().answers
 
 
 def test_a_bridge_closes_its_connections(
