@@ -85,6 +85,7 @@ PARTS: dict[str, Sequence[Command]] = {
         _slow("tests/planner", "tests/postgres", "tests/conformance"),
     ],
     "live": [("benchmarks.live", "--idle", "20", "--check")],
+    "views": [_slow("tests/views")],
     "nexmark": [_slow("tests/examples/test_nexmark.py")],
     "flights": [_slow("tests/examples", "--ignore=tests/examples/test_nexmark.py")],
     "pages": [

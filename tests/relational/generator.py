@@ -32,9 +32,27 @@ class Seeded:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        self.taken: list[int] = []
+        """What has been given."""
 
     def number(self, most: int) -> int:
-        return self._random.randint(0, most)
+        self.taken.append(self._random.randint(0, most))
+        return self.taken[-1]
+
+
+@dataclass
+class Replayed:
+    """Given numbers, and after them 0."""
+
+    numbers: Sequence[int]
+    taken: list[int] = field(default_factory=list)
+    """What has been given: smaller than asked where `most` was."""
+
+    def number(self, most: int) -> int:
+        place = len(self.taken)
+        found = min(most, self.numbers[place]) if place < len(self.numbers) else 0
+        self.taken.append(found)
+        return found
 
 
 @dataclass

@@ -1,25 +1,31 @@
-"""Random queries as views over random changes, after each flush equal to DuckDB's answer.
+"""Random queries as views over random changes, after each batch equal to DuckDB's answer.
 
-python -m pytest tests/views/test_random_views.py    the seeds below
-STREAMSQL_VIEW_SEEDS=100:200 ..                      others
+python -m pytest tests/views/test_random_views.py      some thousand pairs of a query and a batch
+STREAMSQL_VIEW_SEEDS=100:200 STREAMSQL_VIEW_BATCHES=50 ..    the queries of other seeds
+
+The query, the changes and the restarts of a seed are made of its random numbers. A failing list of
+numbers is shrunk: it becomes shorter and its numbers smaller for as long as the view differs.
 """
 
 from __future__ import annotations
 
 import os
-import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import pytest
 import sqlglot
 from relational.generator import INT as INTEGER
-from relational.generator import TEXT, Generator, Seeded, Table
+from relational.generator import TEXT, Generator, Pick, Replayed, Seeded, Table
 from relational.small import comparable, query
+from views.given_run import GivenRun
 from views.view_run import TableDefinition, ViewRun
 
 from streamsql.catalog import Catalog
 from streamsql.errors import UnsupportedError
-from streamsql.planner.relational.planning import plan_view
+from streamsql.planner.relational.algebra import Scan, relations
+from streamsql.planner.relational.planning import plan_query, plan_view
 from streamsql.schema import Kind
 from streamsql.test_driver.fixture import Fixture
 from streamsql.types import BIGINT, INT, STRING
@@ -34,48 +40,124 @@ DEFINITIONS = [
     TableDefinition("T", {"A": INT, "B": INT, "C": STRING}),
     TableDefinition("S", {"A": INT, "D": BIGINT, "E": STRING}, Kind.STREAM),
 ]
-FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:8").split(":"))
-BATCHES = 4
+FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:80").split(":"))
+BATCHES = int(os.environ.get("STREAMSQL_VIEW_BATCHES", "32"))
+SEEDS_OF_A_TEST = 10
+MANY = 4_000
+"""Seeds of the long test: more than 100,000 pairs."""
+MOST_SHRINKS = 60
+_NUMBERS = (None, 0, 1, 2, 3, 5)
+_TEXTS = (None, "x", "y", "z", "")
 
 
-def change(run: ViewRun, chance: random.Random) -> None:
-    numbers, texts = [None, 0, 1, 2, 3, 5], [None, "x", "y", "z", ""]
-    for _ in range(chance.randint(1, 8)):
-        kind = chance.random()
-        if kind < 0.4:
-            run.put("S", (chance.choice(numbers), chance.choice(numbers), chance.choice(texts)))
-        elif kind < 0.8:
-            run.put("T", (chance.randint(0, 6), chance.choice(numbers), chance.choice(texts)))
+def change(run: ViewRun, pick: Pick) -> None:
+    """The changes of one batch, of which there may be none."""
+    for _ in range(pick.number(8)):
+        kind = pick.number(9)
+        numbers = [_NUMBERS[pick.number(len(_NUMBERS) - 1)] for _ in range(2)]
+        text = _TEXTS[pick.number(len(_TEXTS) - 1)]
+        if kind <= 3:
+            run.put("S", (*numbers, text))
+        elif kind <= 7:
+            run.put("T", (pick.number(6), numbers[0], text))
         else:
-            run.delete("T", chance.randint(0, 6))
+            run.delete("T", pick.number(6))
 
 
-@pytest.mark.parametrize("seed", range(FIRST, LAST))
-def test_a_random_view_is_its_query(fixture: Fixture, seed: int) -> None:
-    text = Generator(Seeded(seed), TABLES, size=2 + seed % 3).query()
+@dataclass
+class Trial:
+    """What came of the numbers of a pick."""
+
+    text: str
+    pairs: int = 0
+    """How many batches were compared."""
+    difference: str | None = None
+
+
+def trial(fixture: Fixture, pick: Pick) -> Trial:
+    size = 2 + pick.number(2)
+    text = Generator(pick, TABLES, size=size).query()
+    found = Trial(text)
     catalog = Catalog()
-    blank = ViewRun.sources(DEFINITIONS)
-    for source in blank:
+    for source in ViewRun.sources(DEFINITIONS):
         catalog.put(source)
     try:
         plan = plan_view(query(text), catalog)
-    except UnsupportedError as error:
-        pytest.skip(error.message)
-    run = ViewRun(fixture, DEFINITIONS, plan, sqlglot.transpile(text, "postgres", "duckdb")[0])
-    if not run.view.scans:
-        pytest.skip("it reads no table")
-    chance = random.Random(seed)
+    except UnsupportedError:
+        return found
+    if not any(isinstance(relation, Scan) for relation in relations(plan.root)):
+        return found
+    run = GivenRun(fixture, DEFINITIONS, plan, sqlglot.transpile(text, "postgres", "duckdb")[0])
     try:
         for batch in range(BATCHES):
-            change(run, chance)
+            change(run, pick)
+            if pick.number(15) == 15:
+                run.repeat()
             run.flush()
-            try:
-                expected = comparable(list(run.expected().elements()))
-            except duckdb.Error as error:
-                pytest.skip(str(error))
-            found = comparable(list(run.rows().elements()))
-            assert found == expected, f"batch {batch}: {text}"
-            if batch == 1:
+            expected = comparable(list(run.expected().elements()))
+            rows = comparable(list(run.rows().elements()))
+            if rows != expected:
+                found.difference = f"batch {batch}: {rows}, expected {expected}"
+                return found
+            found.pairs += 1
+            if pick.number(15) == 15:
                 run.stop()
+        if pick.number(7) == 7:
+            pulled = comparable(run.pulled(plan_query(query(text), catalog)))
+            if pulled != expected:
+                found.difference = f"pull query: {pulled}, expected {expected}"
+    except duckdb.Error:
+        pass
     finally:
-        run.stop()
+        run.close()
+    return found
+
+
+def shrunk(numbers: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> list[int]:
+    """Fewer and smaller numbers that fail, too."""
+    found, trials = list(numbers), 0
+    size = len(found) // 2
+    while size:
+        place = 0
+        while place < len(found) and trials < MOST_SHRINKS:
+            part = found[place : place + size]
+            for tried in ([], [0] * len(part), [n // 2 for n in part]):
+                candidate = [*found[:place], *tried, *found[place + size :]]
+                trials += candidate != found
+                if candidate != found and fails(candidate):
+                    found = candidate
+                    break
+            else:
+                place += size
+        size //= 2
+    return found
+
+
+def report(fixture: Fixture, seed: int, numbers: Sequence[int]) -> str:
+    def fails(tried: Sequence[int]) -> bool:
+        return trial(fixture, Replayed(tried)).difference is not None
+
+    smallest = shrunk(numbers, fails)
+    found = trial(fixture, Replayed(smallest))
+    return f"seed {seed}, numbers {smallest}: {found.text}\n{found.difference}"
+
+
+def check(fixture: Fixture, seeds: Sequence[int]) -> None:
+    pairs = 0
+    for seed in seeds:
+        pick = Seeded(seed)
+        found = trial(fixture, pick)
+        assert found.difference is None, report(fixture, seed, pick.taken)
+        pairs += found.pairs
+    assert pairs >= BATCHES * len(seeds) // 2
+
+
+@pytest.mark.parametrize("first", range(FIRST, LAST, SEEDS_OF_A_TEST))
+def test_random_views_are_their_queries(fixture: Fixture, first: int) -> None:
+    check(fixture, range(first, min(first + SEEDS_OF_A_TEST, LAST)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1_000, 1_000 + MANY, MANY // 20))
+def test_many_random_views_are_their_queries(fixture: Fixture, first: int) -> None:
+    check(fixture, range(first, first + MANY // 20))

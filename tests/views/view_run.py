@@ -52,10 +52,13 @@ class ViewRun:
 
     def __post_init__(self) -> None:
         self.prefix = self.fixture.next_prefix()
-        topics = [self._topic(table.name).name for table in self.tables]
-        self.fixture.kafka.create_topics([*topics, self.prefix + "view"])
+        self._create_topics()
         self._rows = {table.name: {} for table in self.tables}
         self._driven: DrivenQuery | None = None
+
+    def _create_topics(self) -> None:
+        topics = [self._topic(table.name).name for table in self.tables]
+        self.fixture.kafka.create_topics([*topics, self.prefix + "view"])
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -86,6 +89,9 @@ class ViewRun:
                     self._rows[name][key] = row
                 record = NewRecord(json.dumps(key).encode(), value, self._time)
             records.append((self._topic(name).name, record))
+        self._deliver(records)
+
+    def _deliver(self, records: list[tuple[str, NewRecord]]) -> None:
         self.fixture.records.write(records)
 
     # -- the view --------------------------------------------------------------------------------
@@ -132,15 +138,21 @@ class ViewRun:
         return Counter(latest.values())
 
     def expected(self) -> Counter[Row]:
-        with duckdb.connect() as connection:
-            connection.execute("SET integer_division = true")
-            for table in self.tables:
-                columns = ", ".join(f"{n} {to_sql(t)}" for n, t in table.columns.items())
-                connection.execute(f"CREATE TABLE {table.name} ({columns})")
-                places = ", ".join("?" for _ in table.columns)
-                for row in self._rows[table.name].values():
-                    connection.execute(f"INSERT INTO {table.name} VALUES ({places})", list(row))
-            return Counter(connection.execute(self.query).fetchall())
+        for table in self.tables:
+            columns = ", ".join(f"{n} {to_sql(t)}" for n, t in table.columns.items())
+            self._database.execute(f"CREATE OR REPLACE TABLE {table.name} ({columns})")
+            rows = list(self._rows[table.name].values())
+            if rows:
+                row = f"({', '.join('?' for _ in table.columns)})"
+                insert = f"INSERT INTO {table.name} VALUES {', '.join(row for _ in rows)}"
+                self._database.execute(insert, [cell for each in rows for cell in each])
+        return Counter(self._database.execute(self.query).fetchall())
+
+    @cached_property
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect()
+        connection.execute("SET integer_division = true; SET threads = 1")
+        return connection
 
     # -- plans -----------------------------------------------------------------------------------
 

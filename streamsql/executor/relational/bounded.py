@@ -15,6 +15,8 @@ from streamsql.errors import UnsupportedError
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.frames.keyed import normalized
 from streamsql.executor.relational import native
+from streamsql.executor.relational.groups import window_order
+from streamsql.executor.relational.maintenance import packed
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.relational.algebra import (
     Aggregate,
@@ -118,11 +120,21 @@ class Evaluation:
 
     def _windows(self, node: WindowFunctions) -> DataFrame:
         functions = [native.cell(own, native.column(call)) for own, call in node.functions]
-        return self.rows(node.input).select("*", *functions)
+        rows, keys = self.rows(node.input), [quoted(field.id) for field in node.partition]
+        if order := [native.order(each) for each in window_order(node)]:
+            placed = rows.repartition(*keys) if keys else rows.repartition(1)
+            rows = placed.sortWithinPartitions(*keys, *order, self._bytes(node.input))
+        return rows.select("*", *functions)
+
+    def _bytes(self, relation: Relation) -> Column:
+        """By which rows that are equal in an order have their places, as in a view."""
+        return packed(relation.fields, self.scope)
 
     def _top(self, node: TopRows) -> DataFrame:
         rows = self.rows(node.input)
         order = [native.order(each) for each in node.order]
+        if order and not node.ties:
+            order.append(self._bytes(node.input))
         if not node.partition and not node.ties:
             rows = rows.orderBy(*order) if order else rows
             rows = rows.offset(node.offset) if node.offset else rows

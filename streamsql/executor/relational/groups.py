@@ -192,13 +192,14 @@ def _read(node: Aggregate) -> tuple[Field, ...]:
 
 
 def windowed(node: WindowFunctions, view: Maintenance) -> DataFrame:
-    rows = _partitions(node, node.partition, _order_of(node), view)
+    rows = _partitions(node, node.partition, window_order(node), view)
     functions = [native.cell(own, native.column(_within(call))) for own, call in node.functions]
     found = rows.select("*", *functions)
     return found.select(_weight().alias(WEIGHT), *(quoted(f.id) for f in node.fields))
 
 
-def _order_of(node: WindowFunctions) -> Sequence[Expression]:
+def window_order(node: WindowFunctions) -> Sequence[Expression]:
+    """The ORDER BY that all functions of the node have."""
     window = node.functions[0][1]
     order = window.args.get("order")
     return order.expressions if order is not None else ()

@@ -39,7 +39,6 @@ class View(Operator):
     deletions = Deletions.WRITTEN
     time_decides = False
     knows_cause = False
-    differs_in_batch = None
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -111,6 +110,13 @@ class View(Operator):
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return tuple(scan.source.name for scan in self.scans if scan.kind is Kind.TABLE)
+
+    @property
+    def differs_in_batch(self) -> str | None:
+        tops = (each for each in relations(self.plan.root) if isinstance(each, algebra.TopRows))
+        if any(not top.order for top in tops):
+            return "LIMIT without ORDER BY takes any rows"
+        return None
 
     @property
     def needs_batch(self) -> str | None:

@@ -113,7 +113,8 @@ def _results(
 
     state, plan = context.state, definition.plan
     lowering = state.launcher.context(definition.properties, None, Mode.MICRO_BATCH)
-    lowering = replace(lowering, committed_only=plan.guarantee is Guarantee.EXACTLY_ONCE)
+    exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
+    lowering = replace(lowering, committed_only=exactly_once or definition.is_view)
     name = state.pushes.topic_for("verify")
     (sink,) = written
     try:

@@ -1,0 +1,124 @@
+"""Views over batches that are handed to their dataflow: without topics, many batches a second."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pyspark.sql.types import StructField, StructType
+from views.view_run import Row, ViewRun
+
+from streamsql.executor.frames.context import Scope, quoted
+from streamsql.executor.lowering.streaming import lower
+from streamsql.executor.relational.bounded import Evaluation
+from streamsql.executor.spark.types import spark_type
+from streamsql.kafka.records import NewRecord
+from streamsql.nodes import Emit
+from streamsql.planner.plans.needs import needed_columns
+from streamsql.planner.plans.query_plan import QueryPlan
+from streamsql.planner.relational.algebra import RelationalPlan
+from streamsql.test_driver.fixture import Fixture
+
+GivenRecord = list[str | None]
+"""Topic, key and value."""
+Result = tuple[str, dict[str, Any] | None]
+"""Key and value of a record of the view."""
+
+
+class GivenDataflow:
+    """The dataflow of a view, batch by batch."""
+
+    def __init__(self, fixture: Fixture, plan: QueryPlan, prefix: str) -> None:
+        self._spark = cast(Any, fixture.spark)
+        spec = lower(plan, fixture.context(prefix))
+        assert spec.view is not None
+        self._dataflow, self._checkpoint = spec.view, str(spec.checkpoint)
+        self._number = 0
+        self.restart()
+
+    def batch(self, records: list[GivenRecord]) -> list[Result]:
+        found = self._results(records)
+        self._number += 1
+        return found
+
+    def repeat(self, records: list[GivenRecord]) -> None:
+        """The process ends when the batch has written its stores, and before Spark knows of it."""
+        first = self._results(records)
+        self.restart()
+        again = self._results(records)
+        assert sorted(map(repr, first)) == sorted(map(repr, again)), "a repeated batch differs"
+
+    def restart(self) -> None:
+        """The next batch finds its state in the checkpoint."""
+        views = self._spark._jvm.io.streamsql.views
+        session = self._spark._jsparkSession
+        self._run = views.GivenBatches(session, self._dataflow.java, self._checkpoint)
+
+    def close(self) -> None:
+        """Spark keeps stores open for runs that it does not know to have ended."""
+        state = self._spark._jvm.org.apache.spark.sql.execution.streaming.state
+        getattr(getattr(state, "StateStore$"), "MODULE$").unloadAll()
+        shutil.rmtree(self._checkpoint.removeprefix("file:"), ignore_errors=True)
+
+    def _results(self, records: list[GivenRecord]) -> list[Result]:
+        is_small = self._number % 3 != 0  # Both ways read the stores of the other.
+        found = json.loads(self._run.run(self._number, json.dumps(records), is_small))
+        return [(key, None if value is None else json.loads(value)) for key, value in found]
+
+
+@dataclass
+class GivenRun(ViewRun):
+    """A view whose batches are what was written between two flushes."""
+
+    _waiting: list[GivenRecord] = field(default_factory=list)
+    _results: list[Result] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._dataflow = GivenDataflow(self.fixture, self.query_plan(), self.prefix)
+
+    def _create_topics(self) -> None:
+        pass
+
+    def _deliver(self, records: list[tuple[str, NewRecord]]) -> None:
+        for topic, record in records:
+            key = None if record.key is None else record.key.decode()
+            value = None if record.value is None else record.value.decode()
+            self._waiting.append([topic, key, value])
+
+    def flush(self) -> None:
+        self._results += self._dataflow.batch(self._waiting)
+        self._waiting = []
+
+    def repeat(self) -> None:
+        self._dataflow.repeat(self._waiting)
+
+    def stop(self) -> None:
+        self._dataflow.restart()
+
+    def pulled(self, plan: RelationalPlan) -> list[Row]:
+        """The answer of a pull query over the present rows."""
+        scope = Scope(
+            self.fixture.context(self.prefix),
+            "pull",
+            Emit.CHANGES,
+            self.view,
+            needed_columns(self.view),
+        )
+        sources = {}
+        for table in self.tables:
+            kinds = [StructField(name, spark_type(kind)) for name, kind in table.columns.items()]
+            rows = list(self._rows[table.name].values())
+            sources[table.name] = self.fixture.spark.createDataFrame(rows, StructType(kinds))
+        found = Evaluation(scope, sources).rows(plan.root)
+        cells = (quoted(field.id) for field in plan.output)
+        return [tuple(row) for row in found.select(*cells).collect()]
+
+    def close(self) -> None:
+        self._dataflow.close()
+        self._database.close()
+
+    def records(self) -> list[Result]:
+        return self._results
