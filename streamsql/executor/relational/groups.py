@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DecimalType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 from sqlglot import exp
 
 from streamsql.errors import UnsupportedError
@@ -32,6 +41,8 @@ _AFTER = "$after"
 _KEY = "$key"
 _ROW = "$row"
 _THERE = "$there"
+_LONG_DIGITS = 18
+"""All decimals of so many digits are numbers of a BIGINT."""
 _INTEGERS = (exp.DType.INT, exp.DType.BIGINT)
 
 
@@ -42,10 +53,9 @@ def aggregated(node: Aggregate, view: Maintenance) -> DataFrame:
     rows = view.changes(node.input)
     if not node.aggregates and node.keys:
         return view.counted([rows], node.keys, "DISTINCT")
-    linear = [_linear(call) for _, call in node.aggregates]
-    if all(linear):
-        sums = [each for each in linear if each is not None]
-        return _accumulated(node, rows, sums, view)
+    kept = [_linear(call) or _extreme(call) for _, call in node.aggregates]
+    if all(kept):
+        return _accumulated(node, rows, [each for each in kept if each is not None], view)
     return _recomputed(node, rows, view)
 
 
@@ -59,10 +69,65 @@ class _Linear:
     condition: Expression | None
 
 
-def _linear(call: Expression) -> _Linear | None:
-    condition = None
+@dataclass(frozen=True)
+class _Extreme:
+    """MIN or MAX of values that have the order of integers: it is the first of those kept."""
+
+    is_max: bool
+    argument: Expression
+    condition: Expression | None
+
+    @property
+    def number(self) -> Column:
+        """The value as a BIGINT, of which the least one is the result."""
+        value, kind = native.column(self.argument), self._type
+        if isinstance(kind, DecimalType):
+            value = value.cast(DecimalType(38, kind.scale)) * F.lit(10**kind.scale)
+        elif isinstance(kind, DateType):
+            value = F.unix_date(value)
+        elif isinstance(kind, TimestampType):
+            value = F.unix_micros(value)
+        number = value.cast("bigint")
+        return F.bitwise_not(number) if self.is_max else number
+
+    def value(self, number: Column) -> Column:
+        """The result for the least number."""
+        number, kind = F.bitwise_not(number) if self.is_max else number, self._type
+        if isinstance(kind, DecimalType):
+            return number.cast("decimal(19, 0)") / F.lit(10**kind.scale)
+        if isinstance(kind, DateType):
+            return F.date_from_unix_date(number.cast("int"))
+        return F.timestamp_micros(number) if isinstance(kind, TimestampType) else number
+
+    @property
+    def _type(self) -> DataType:
+        assert self.argument.type is not None
+        return spark_type(self.argument.type)
+
+
+def _extreme(call: Expression) -> _Extreme | None:
+    call, condition = _filtered(call)
+    if not isinstance(call, exp.Min | exp.Max) or call.expressions or call.this.type is None:
+        return None
+    argument = call.this
+    if isinstance(argument, exp.Distinct):
+        return None
+    kind = spark_type(argument.type)
+    fits = isinstance(kind, DecimalType) and kind.precision <= _LONG_DIGITS
+    if not fits and not isinstance(kind, IntegerType | LongType | DateType | TimestampType):
+        return None
+    return _Extreme(isinstance(call, exp.Max), argument, condition)
+
+
+def _filtered(call: Expression) -> tuple[Expression, Expression | None]:
+    """An aggregate without its FILTER, and the condition of that."""
     if isinstance(call, exp.Filter):
-        condition, call = call.expression.this, call.this
+        return call.this, call.expression.this
+    return call, None
+
+
+def _linear(call: Expression) -> _Linear | None:
+    call, condition = _filtered(call)
     if not isinstance(call, exp.Count | exp.Sum | exp.Avg) or call.expressions:
         return None
     argument = call.this
@@ -79,16 +144,21 @@ def _linear(call: Expression) -> _Linear | None:
 
 
 def _accumulated(
-    node: Aggregate, rows: DataFrame, linear: Sequence[_Linear], view: Maintenance
+    node: Aggregate, rows: DataFrame, kept: Sequence[_Linear | _Extreme], view: Maintenance
 ) -> DataFrame:
-    """Spark adds up what the batch adds to each sum; the operator adds that to what it keeps."""
+    """The operator adds what a batch adds to the sums that it keeps, and keeps the numbers of
+    extremes by their order."""
     weight = quoted(WEIGHT)
     totals: list[tuple[str, Column, DataType]] = [("n", weight, LongType())]
-    for i, each in enumerate(linear):
+    numbers: list[Column] = []
+    for i, each in enumerate(kept):
         value = None if each.argument is None else native.column(each.argument)
         counts = F.lit(True) if value is None else value.isNotNull()
         if each.condition is not None:
             counts = counts & F.coalesce(native.column(each.condition), F.lit(False))
+        if isinstance(each, _Extreme):
+            numbers.append(F.when(counts, each.number).alias(f"e{i}"))
+            continue
         totals.append((f"c{i}", F.when(counts, weight).otherwise(F.lit(0)), LongType()))
         if each.function is not exp.Count and each.argument is not None and value is not None:
             kind = _total_type(each.argument)
@@ -99,19 +169,34 @@ def _accumulated(
     always = not node.keys
     if always:
         rows = _seeded(rows, view)
-    cells = [F.coalesce(F.sum(v), F.lit(0)).cast(kind).alias(name) for name, v, kind in totals]
-    added = rows.groupBy(view.packed(node.keys).alias("key")).agg(*cells)
-    packed = view.scope.jvm.pack(F.struct(*(F.col(name) for name, _, _ in totals)), sums)
-    # The groups are placed by key already, and each is there once.
-    inputs = added.select("key", packed.alias("row"))
-    changes = view.operated(inputs, "Accumulators", sums.json(), always)
+    key = view.packed(node.keys).alias("key")
+    if numbers:
+        cells = [F.coalesce(v, F.lit(0)).cast(kind).alias(name) for name, v, kind in totals]
+        packed = view.scope.jvm.pack(F.struct(*cells), sums).alias("row")
+        inputs = rows.select(key, packed, weight.alias("weight"), *numbers)
+        placed = not always and same_places(node.input, node.keys)
+        changes = view.keyed(
+            inputs, "Accumulators", sums.json(), always, len(numbers), placed=placed
+        )
+    else:
+        cells = [F.coalesce(F.sum(v), F.lit(0)).cast(kind).alias(name) for name, v, kind in totals]
+        added = rows.groupBy(key).agg(*cells)
+        packed = view.scope.jvm.pack(F.struct(*(F.col(name) for name, _, _ in totals)), sums)
+        # The groups are placed by key already, and each is there once.
+        inputs = added.select("key", packed.alias("row"))
+        changes = view.operated(inputs, "Accumulators", sums.json(), always, 0)
     unpacked = changes.select(
         F.col("weight").alias(WEIGHT),
         *_key_of(node.keys, F.col("key"), view),
         view.scope.jvm.unpack(F.col("sums"), sums).alias("$sums"),
+        *(F.col(f"e{i}") for i in range(len(numbers))),
     )
-    results = []
-    for i, ((own, _), each) in enumerate(zip(node.aggregates, linear, strict=True)):
+    results, extremes = [], 0
+    for i, ((own, _), each) in enumerate(zip(node.aggregates, kept, strict=True)):
+        if isinstance(each, _Extreme):
+            results.append(native.cell(own, each.value(F.col(f"e{extremes}"))))
+            extremes += 1
+            continue
         count = quoted("$sums").getField(f"c{i}")
         if each.function is exp.Count:
             results.append(native.cell(own, count))

@@ -48,8 +48,8 @@ public final class DeltaJoin extends ViewOperator {
     if (ofLeft.isEmpty() && ofRight.isEmpty()) {
       return Collections.emptyIterator();
     }
-    Side left = new Side(store, side(key, 0), ofLeft.rows());
-    Side right = new Side(store, side(key, 1), ofRight.rows());
+    Side left = new Side(store, prefixed(0, key), ofLeft.rows());
+    Side right = new Side(store, prefixed(1, key), ofRight.rows());
     boolean pairs = kind != Kind.SEMI && kind != Kind.ANTI;
     left.look(kind == Kind.FULL, kind != Kind.INNER && !right.changes.isEmpty());
     right.look(kind != Kind.INNER, (pairs || kind == Kind.FULL) && !left.changes.isEmpty());
@@ -135,14 +135,6 @@ public final class DeltaJoin extends ViewOperator {
       Weighted other = right.get(next++);
       return results.row(one.weight() * other.weight(), one.row(), other.row());
     }
-  }
-
-  /** The key under which a store has the rows of a side. */
-  private static byte[] side(byte[] key, int side) {
-    byte[] found = new byte[key.length + 1];
-    found[0] = (byte) side;
-    System.arraycopy(key, 0, found, 1, key.length);
-    return found;
   }
 
   /** One side of the join under one key. */

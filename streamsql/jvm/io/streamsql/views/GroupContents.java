@@ -17,9 +17,9 @@ public final class GroupContents extends ViewOperator {
   private static final long serialVersionUID = 1L;
 
   /** Under this prefix a store has the rows of a group, and under the other that it exists. */
-  private static final byte ROWS = 0;
+  private static final int ROWS = 0;
 
-  private static final byte EXISTS = 1;
+  private static final int EXISTS = 1;
 
   private final boolean always;
 
@@ -88,12 +88,5 @@ public final class GroupContents extends ViewOperator {
     Iterator<InternalRow> none =
         Iterators.transform(List.of(key).iterator(), same -> results.row(same, after, null));
     return Iterators.concat(List.of(none, all).iterator());
-  }
-
-  private static byte[] prefixed(byte prefix, byte[] key) {
-    byte[] found = new byte[key.length + 1];
-    found[0] = prefix;
-    System.arraycopy(key, 0, found, 1, key.length);
-    return found;
   }
 }

@@ -36,6 +36,14 @@ public abstract class ViewOperator implements Serializable {
    */
   abstract Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store);
 
+  /** One of several keys under which a store has what belongs to a key. */
+  static byte[] prefixed(int prefix, byte[] key) {
+    byte[] found = new byte[key.length + 1];
+    found[0] = (byte) prefix;
+    System.arraycopy(key, 0, found, 1, key.length);
+    return found;
+  }
+
   /** Columns of the names and types, in turns. */
   static StructType columns(Object... namesAndTypes) {
     StructType columns = new StructType();

@@ -18,6 +18,12 @@ interface ViewStore {
   /** The items of a key, in no order that means anything. */
   List<Item> items(byte[] key);
 
+  /**
+   * The first of a key's items in the order of their bytes; null without items. It requires that
+   * all of them have the same length.
+   */
+  byte[] first(byte[] key);
+
   /** Whether a key has items. */
   boolean hasItems(byte[] key);
 }

@@ -147,13 +147,19 @@ final class ViewStores implements Serializable {
     }
 
     @Override
-    public boolean hasItems(byte[] key) {
+    public byte[] first(byte[] key) {
+      // RocksDB has the items of a prefix in the order of their rows: length, and then bytes.
       StateStoreIterator<UnsafeRowPair> found = store.prefixScan(row(prefixes, key), FAMILY);
       try {
-        return found.hasNext();
+        return found.hasNext() ? found.next().key().getBinary(1) : null;
       } finally {
         found.close();
       }
+    }
+
+    @Override
+    public boolean hasItems(byte[] key) {
+      return first(key) != null;
     }
 
     private UnsafeRow key(byte[] key, byte[] item) {

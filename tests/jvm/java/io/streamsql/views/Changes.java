@@ -76,7 +76,8 @@ final class Changes {
 
   /** State in memory, a key's items by their bytes. */
   private static final class Store implements ViewStore {
-    private final TreeMap<byte[], TreeMap<byte[], byte[]>> items = new TreeMap<>(Arrays::compare);
+    private final Map<byte[], TreeMap<byte[], byte[]>> items =
+        new TreeMap<>(Arrays::compareUnsigned);
 
     @Override
     public byte[] get(byte[] key, byte[] item) {
@@ -85,7 +86,7 @@ final class Changes {
 
     @Override
     public void put(byte[] key, byte[] item, byte[] value) {
-      items.computeIfAbsent(key, none -> new TreeMap<>(Arrays::compare)).put(item, value);
+      items.computeIfAbsent(key, none -> new TreeMap<>(Arrays::compareUnsigned)).put(item, value);
     }
 
     @Override
@@ -99,12 +100,17 @@ final class Changes {
     }
 
     @Override
+    public byte[] first(byte[] key) {
+      return of(key).keySet().stream().findFirst().orElse(null);
+    }
+
+    @Override
     public boolean hasItems(byte[] key) {
       return !of(key).isEmpty();
     }
 
     private Map<byte[], byte[]> of(byte[] key) {
-      return items.getOrDefault(key, new TreeMap<>(Arrays::compare));
+      return items.getOrDefault(key, new TreeMap<>(Arrays::compareUnsigned));
     }
   }
 }

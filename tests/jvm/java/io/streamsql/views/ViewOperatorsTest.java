@@ -165,7 +165,7 @@ final class ViewOperatorsTest {
 
   @Test
   void sumsAreAddedUpAndTakenBack() {
-    Changes groups = new Changes(new Accumulators(SUMS.json(), false));
+    Changes groups = new Changes(new Accumulators(SUMS.json(), false, 0));
     assertEquals(List.of("g 1 " + text(sums(1, "1.10"))), groups.of(row("g", sums(1, "1.10"))));
     assertEquals(
         List.of("g -1 " + text(sums(1, "1.10")), "g 1 " + text(sums(3, "0.90"))),
@@ -177,10 +177,29 @@ final class ViewOperatorsTest {
 
   @Test
   void aSumWithTooManyDigitsIsAnError() {
-    Changes groups = new Changes(new Accumulators(SUMS.json(), false));
+    Changes groups = new Changes(new Accumulators(SUMS.json(), false, 0));
     String most = "9".repeat(36) + ".99";
     groups.of(row("g", sums(1, most)));
     assertThrows(ArithmeticException.class, () -> groups.of(row("g", sums(1, most))));
+  }
+
+  @Test
+  void theLeastNumberFollowsItsRows() {
+    Changes groups = new Changes(new Accumulators(SUMS.json(), false, 1));
+    String one = text(sums(1, "0.00"));
+    String two = text(sums(2, "0.00"));
+    assertEquals(
+        List.of("g 1 " + two + " -3"),
+        groups.of(row("g", sums(1, "0.00"), 1L, 5L), row("g", sums(1, "0.00"), 1L, -3L)));
+    assertEquals(
+        List.of("g -1 " + two + " -3", "g 1 " + one + " 5"),
+        groups.of(row("g", sums(-1, "0.00"), -1L, -3L)));
+    assertEquals(
+        List.of("g -1 " + one + " 5", "g 1 " + one + " null"),
+        groups.of(row("g", sums(-1, "0.00"), -1L, 5L), row("g", sums(1, "0.00"), 1L, null)));
+    assertEquals(
+        List.of("g -1 " + one + " null"), groups.of(row("g", sums(-1, "0.00"), -1L, null)));
+    assertEquals(0, groups.kept());
   }
 
   // -- ViewRows -----------------------------------------------------------------------------------
