@@ -1,5 +1,6 @@
 package io.streamsql.views;
 
+import java.util.Collections;
 import java.util.Iterator;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
@@ -35,6 +36,9 @@ final class OperatorRows extends RDD<InternalRow> {
   public scala.collection.Iterator<InternalRow> compute(Partition split, TaskContext context) {
     Iterator<InternalRow> rows =
         CollectionConverters.asJava(this.<InternalRow>firstParent(TYPE).iterator(split, context));
+    if (!rows.hasNext()) {
+      return CollectionConverters.asScala(Collections.<InternalRow>emptyIterator());
+    }
     if (!operator.hasState()) {
       return CollectionConverters.asScala(new KeyedRows(operator, rows, null, () -> {}));
     }

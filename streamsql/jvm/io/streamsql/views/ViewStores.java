@@ -6,7 +6,11 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
@@ -31,14 +35,25 @@ import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.reflect.ClassTag$;
 
-/** The stores of a view in one run: one for each operator and partition, in its checkpoint. */
+/**
+ * The stores of a view in one run: one for each operator and partition, in its checkpoint.
+ *
+ * <p>A batch without rows for a store does not open it. So the versions of a store are counted by
+ * themselves, and each says which batch has written it.
+ */
 final class ViewStores implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final StructType KEY =
       ViewOperator.columns("key", DataTypes.BinaryType, "item", DataTypes.BinaryType);
   private static final StructType VALUE = ViewOperator.columns("value", DataTypes.BinaryType);
 
-  /** A version is one more than the number of the batch that wrote it, and has no other name. */
+  /** Under which a store has the number of the batch: no operator has an item of this name there. */
+  private static final byte[] BATCH = {'b'};
+
+  /** A file of a version. */
+  private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(changelog|zip)");
+
+  /** A version has no name but its number. */
   private static final String FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion";
 
   private final String folder;
@@ -70,35 +85,68 @@ final class ViewStores implements Serializable {
     }
   }
 
-  /** The store as the batch of that number finds it, for the task of this thread alone. */
+  /**
+   * The store as the batch of that number finds it, for the task of this thread alone: what the last
+   * attempt at this batch has written does not count.
+   */
   Opened open(int operator, int partition, long batch) {
     StateStoreId id = StateStoreId.apply(folder, operator, partition, "default");
+    long version = newest(id);
+    Opened newest = open(id, version, batch);
+    if (newest.writtenBy() < batch) {
+      return newest;
+    }
+    newest.abort();
+    return open(id, version - 1, batch);
+  }
+
+  private long newest(StateStoreId id) {
+    Path place = id.storeCheckpointLocation();
+    long newest = 0;
+    try {
+      FileSystem files = place.getFileSystem(hadoop.value().value());
+      if (files.exists(place)) {
+        for (FileStatus file : files.listStatus(place)) {
+          Matcher name = VERSION.matcher(file.getPath().getName());
+          newest = name.matches() ? Math.max(newest, Long.parseLong(name.group(1))) : newest;
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return newest;
+  }
+
+  private Opened open(StateStoreId id, long version, long batch) {
     StateStore store =
         StateStore$.MODULE$.get(
             StateStoreProviderId.apply(id, run),
             KEY,
             VALUE,
             new PrefixKeyScanStateEncoderSpec(KEY, 1),
-            batch,
+            version,
             Option.empty(),
             Option.empty(),
             false,
             settings,
             hadoop.value().value(),
             false);
-    return new Opened(store);
+    return new Opened(store, batch);
   }
 
   /** Spark's store. What the task does not commit is undone at its end. */
   static final class Opened implements ViewStore {
     private static final String FAMILY = StateStore$.MODULE$.DEFAULT_COL_FAMILY_NAME();
     private final StateStore store;
+    private final long batch;
+    private boolean ended;
     private final UnsafeRowWriter keys = new UnsafeRowWriter(2);
     private final UnsafeRowWriter prefixes = new UnsafeRowWriter(1);
     private final UnsafeRowWriter values = new UnsafeRowWriter(1);
 
-    Opened(StateStore store) {
+    Opened(StateStore store, long batch) {
       this.store = store;
+      this.batch = batch;
       TaskContext task = TaskContext.get();
       if (task != null) {
         task.addTaskCompletionListener((TaskCompletionListener) ended -> abort());
@@ -106,11 +154,19 @@ final class ViewStores implements Serializable {
     }
 
     void commit() {
+      put(ViewOperator.ONLY, BATCH, Weights.bytes(batch));
       store.commit();
     }
 
+    /** The number of the batch that has written this version; -1: none has. */
+    private long writtenBy() {
+      byte[] found = get(ViewOperator.ONLY, BATCH);
+      return found == null ? -1 : Weights.number(found);
+    }
+
     private void abort() {
-      if (!store.hasCommitted()) {
+      if (!ended && !store.hasCommitted()) {
+        ended = true;
         store.abort();
       }
     }
