@@ -77,6 +77,27 @@ def test_a_view_resumes_from_its_checkpoint(live: Live) -> None:
     assert _rows(live, "SELECT * FROM $v;") == [("north", 30, 2), ("south", 100, 1)]
 
 
+def test_a_row_is_in_a_view_as_long_as_a_comparison_with_the_time_holds(live: Live) -> None:
+    _standard(live)
+    live.run(
+        "CREATE TABLE $e (id INT PRIMARY KEY, at TIMESTAMP);"
+        "CREATE MATERIALIZED VIEW $v AS SELECT COUNT(*) AS n, MIN(id) AS least FROM $e "
+        "WHERE at > NOW() - INTERVAL '4 seconds' AND at <= NOW() + INTERVAL '1 hour';"
+        "INSERT INTO $e VALUES (1, NOW()), (2, NOW() - INTERVAL '1 hour'),"
+        " (3, NOW() + INTERVAL '1 hour' + INTERVAL '6 seconds'); FLUSH;"
+    )
+    select = "SELECT * FROM $v;"
+    assert _rows(live, select) == [(1, 1)]
+    await_until(lambda: _rows(live, select) == [(0, None)], "row 1 is too old", 20)
+    await_until(lambda: _rows(live, select) == [(1, 3)], "row 3 is near enough", 20)
+    live.run("INSERT INTO $e VALUES (4, NOW() + INTERVAL '2 seconds'); FLUSH;")
+    assert _rows(live, select) == [(2, 3)]
+    live.restart()
+    await_until(lambda: _rows(live, select) == [(1, 3)], "row 4 is too old", 60)
+    live.run("UPDATE $e SET at = NOW() - INTERVAL '1 day'; FLUSH;")
+    assert _rows(live, select) == [(0, None)]
+
+
 def test_views_over_views(live: Live) -> None:
     _standard(live)
     live.run(TABLES + VIEW)

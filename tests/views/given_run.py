@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 from views.view_run import Row, ViewRun
 
@@ -30,9 +32,9 @@ Result = tuple[str, dict[str, Any] | None]
 class GivenDataflow:
     """The dataflow of a view, batch by batch."""
 
-    def __init__(self, fixture: Fixture, plan: QueryPlan, prefix: str) -> None:
+    def __init__(self, fixture: Fixture, plan: QueryPlan, prefix: str, partitions: int = 2) -> None:
         self._spark = cast(Any, fixture.spark)
-        spec = lower(plan, fixture.context(prefix))
+        spec = lower(plan, replace(fixture.context(prefix), shuffle_partitions=partitions))
         assert spec.view is not None
         self._dataflow, self._checkpoint = spec.view, str(spec.checkpoint)
         self._number = 0
@@ -63,8 +65,9 @@ class GivenDataflow:
         shutil.rmtree(self._checkpoint.removeprefix("file:"), ignore_errors=True)
 
     def _results(self, records: list[GivenRecord]) -> list[Result]:
-        is_small = self._number % 3 != 0  # Both ways read the stores of the other.
-        found = json.loads(self._run.run(self._number, json.dumps(records), is_small))
+        # Both ways read the stores of the other. Stages take ten times as long.
+        is_small = self._number % 16 != 5
+        found = json.loads(self._run.run(self._number, json.dumps(records), 0, is_small))
         return [(key, None if value is None else json.loads(value)) for key, value in found]
 
 
@@ -72,12 +75,16 @@ class GivenDataflow:
 class GivenRun(ViewRun):
     """A view whose batches are what was written between two flushes."""
 
+    partitions: int = 1
+    """Of the state of each operator."""
     _waiting: list[GivenRecord] = field(default_factory=list)
     _results: list[Result] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._dataflow = GivenDataflow(self.fixture, self.query_plan(), self.prefix)
+        self._dataflow = GivenDataflow(
+            self.fixture, self.query_plan(), self.prefix, self.partitions
+        )
 
     def _create_topics(self) -> None:
         pass
@@ -110,8 +117,14 @@ class GivenRun(ViewRun):
         sources = {}
         for table in self.tables:
             kinds = [StructField(name, spark_type(kind)) for name, kind in table.columns.items()]
-            rows = list(self._rows[table.name].values())
-            sources[table.name] = self.fixture.spark.createDataFrame(rows, StructType(kinds))
+            schema = StructType(kinds)
+            rows = [
+                dict(zip(table.columns, row, strict=True))
+                for row in self._rows[table.name].values()
+            ]
+            # Rows of Arrow take no Python process, which rows of Python do for each partition.
+            given = pa.Table.from_pylist(rows, to_arrow_schema(schema))
+            sources[table.name] = self.fixture.spark.createDataFrame(given, schema)
         found = Evaluation(scope, sources).rows(plan.root)
         cells = (quoted(field.id) for field in plan.output)
         return [tuple(row) for row in found.select(*cells).collect()]

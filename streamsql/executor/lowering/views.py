@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cache, reduce
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from streamsql.executor.frames.context import Scope
 from streamsql.executor.operators.scan import topic_records
 from streamsql.executor.spark.views import Dataflow
 from streamsql.planner.operators import Operator, Scan, Sink, View, operators
+from streamsql.planner.relational.algebra import TemporalFilter, relations
 from streamsql.schema import Kind
 
 
@@ -30,6 +32,16 @@ def is_view(root: Operator) -> bool:
     return any(isinstance(operator, View) for operator in operators(root))
 
 
+def follows_clock(root: Operator) -> bool:
+    """Whether rows of a view come or go without a record."""
+    return any(
+        isinstance(relation, TemporalFilter)
+        for operator in operators(root)
+        if isinstance(operator, View)
+        for relation in relations(operator.plan.root)
+    )
+
+
 def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
     """A view of constants has batches over its own topic, whose records it does not look at."""
     context = scope.context
@@ -37,6 +49,8 @@ def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
     if not kinds and isinstance(root, Sink):
         kinds = {root.target.topic.name: Kind.TABLE}
     streams = [topic_records(topic, kind, scope) for topic, kind in kinds.items()]
+    if follows_clock(root) and context.sleeps:
+        streams.append(_clock(streams[0].schema, scope))
     dataflow = Dataflow.of(context.spark, context.shuffle_partitions)
     columns = streams[0].schema
 
@@ -45,3 +59,10 @@ def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
         return dataflow.input(topic, columns)
 
     return ViewInputs(reduce(DataFrame.unionAll, streams), dataflow, read)
+
+
+def _clock(columns: StructType, scope: Scope) -> DataFrame:
+    """No rows, but batches when the clock asks for them."""
+    reader = scope.context.spark.readStream.format("io.streamsql.source.ClockSource")
+    reader = reader.option("streamsql.columns", columns.json())
+    return reader.option("streamsql.query", scope.query_id).load()

@@ -32,6 +32,7 @@ from streamsql.planner.relational.algebra import (
     Scan,
     SetKind,
     SetOperation,
+    TemporalFilter,
     TopRows,
     UnionAll,
     Values,
@@ -73,6 +74,8 @@ class Evaluation:
                 return native.constants(self.scope.context.spark, relation)
             case Filter():
                 return native.filtered(self.rows(relation.input), relation)
+            case TemporalFilter():
+                return self._temporal(relation)
             case Project():
                 return native.projected(self.rows(relation.input), relation)
             case Expand():
@@ -94,6 +97,12 @@ class Evaluation:
             case SetOperation():
                 return self._set_operation(relation)
         raise UnsupportedError(f"{type(relation).__name__} is not supported.")
+
+    def _temporal(self, node: TemporalFilter) -> DataFrame:
+        rows, now = self.rows(node.input), F.current_timestamp()
+        if node.since is not None:
+            rows = rows.where(native.column(node.since) <= now)
+        return rows if node.until is None else rows.where(native.column(node.until) > now)
 
     def _join(self, node: Join) -> DataFrame:
         safe = node.nulls_equal

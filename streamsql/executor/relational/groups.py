@@ -42,7 +42,7 @@ _KEY = "$key"
 _ROW = "$row"
 _THERE = "$there"
 _LONG_DIGITS = 18
-"""All decimals of so many digits are numbers of a BIGINT."""
+"""All decimals with this number of digits fit a BIGINT."""
 _INTEGERS = (exp.DType.INT, exp.DType.BIGINT)
 
 

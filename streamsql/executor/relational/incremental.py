@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -37,6 +37,7 @@ from streamsql.planner.relational.algebra import (
     Relation,
     Scan,
     SetOperation,
+    TemporalFilter,
     TopRows,
     UnionAll,
     Values,
@@ -86,6 +87,8 @@ class ViewLowering(Maintenance):
                 return native.expanded(self.changes(relation.input), relation, _CARRIED)
             case Generate():
                 return native.generated(self.changes(relation.input), relation)
+            case TemporalFilter():
+                return self._temporal(relation)
             case UnionAll():
                 frames = [self.changes(each) for each in relation.relations]
                 return native.united(frames, relation, _CARRIED)
@@ -160,6 +163,38 @@ class ViewLowering(Maintenance):
         return changes.select(F.col("weight").alias(WEIGHT), row.alias("$row")).select(
             WEIGHT, *(quoted("$row").getField(name).alias(name) for name in names)
         )
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def _temporal(self, node: TemporalFilter) -> DataFrame:
+        """The rows of this moment: each partition gets the clock in each batch."""
+        moment = node.until if node.since is None else node.since
+        assert moment is not None and not (node.since and node.until)
+        fields = node.input.fields
+        parts = self.dataflow.partitions
+        row = self.packed(fields)
+        changes = self.changes(node.input).select(
+            self._part(F.pmod(F.hash(row), F.lit(parts))).alias("key"),
+            row.alias("row"),
+            quoted(WEIGHT).alias("weight"),
+            F.unix_micros(native.column(moment)).alias("moment"),
+        )
+        clock = self.dataflow.clock().select(
+            F.explode(F.sequence(F.lit(0), F.lit(parts - 1))).alias("part"), "moment"
+        )
+        clock = clock.select(
+            self._part(F.col("part")).alias("key"),
+            F.lit(None).cast("binary").alias("row"),
+            F.lit(0).cast("bigint").alias("weight"),
+            "moment",
+        )
+        number = len(self.scope.layouts.stores) + 1
+        rows = changes.unionAll(clock)
+        result = self.keyed(rows, "TemporalRows", number, node.since is not None)
+        return self.unpacked(result, {"row": fields})
+
+    def _part(self, number: Column) -> Column:
+        return self.scope.jvm.pack(F.struct(number.cast("int").alias("n")), _NUMBER)
 
     # -- sets ------------------------------------------------------------------------------------
 

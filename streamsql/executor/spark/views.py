@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 OperatorName = Literal[
-    "Accumulators", "DeltaJoin", "GroupContents", "LatestRows", "RowCounts", "ViewRows"
+    "Accumulators",
+    "DeltaJoin",
+    "GroupContents",
+    "LatestRows",
+    "RowCounts",
+    "TemporalRows",
+    "ViewRows",
 ]
 
 
@@ -34,6 +40,10 @@ class Dataflow:
     def input(self, topic: str, columns: StructType) -> DataFrame:
         """The records of a topic, in the columns of Spark's Kafka source."""
         return self._frame(self.java.input(topic, columns.json()))
+
+    def clock(self) -> DataFrame:
+        """The time of each batch: `moment`, in microseconds since the epoch."""
+        return self._frame(self.java.clock())
 
     def operator(self, rows: DataFrame, name: OperatorName, *arguments: Any) -> DataFrame:
         """What a state operator makes of rows that are placed and sorted by their first column."""

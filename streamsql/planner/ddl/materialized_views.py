@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsql.catalog import Source
-from streamsql.errors import CatalogError, PlanError, UnsupportedError
+from streamsql.errors import CatalogError, PlanError
 from streamsql.nodes import CreateMaterializedView, DropMaterializedView, DropSource, Emit
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.drops import DropPlan, check_not_a_sink, plan_drop
@@ -18,7 +18,6 @@ from streamsql.planner.plans.guarantee import guarantee
 from streamsql.planner.plans.modes import sources_read
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
-from streamsql.planner.relational.algebra import RelationalPlan, TemporalFilter, relations
 from streamsql.planner.with_clause.format_choice import formats_of_source
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
@@ -47,7 +46,6 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
             return NothingToDo(already_exists(existing))
         _check_replaceable(existing, statement)
     view = planned_view(statement, catalog)
-    _check_supported(view.plan, statement)
     if name in (scan.source.name for scan in view.scans):
         raise PlanError(
             f"Cannot create {quote(name)} from itself: the query would read its own output.",
@@ -84,15 +82,6 @@ def _(statement: CreateMaterializedView, planning: Planning) -> QueryStatementPl
         statement=statement,
         rebuilds=rebuilds,
     )
-
-
-def _check_supported(plan: RelationalPlan, statement: CreateMaterializedView) -> None:
-    if any(isinstance(each, TemporalFilter) for each in relations(plan.root)):
-        raise UnsupportedError(
-            "A materialized view does not support comparisons with NOW() yet.",
-            hint="Compare with a constant, or filter where the view is selected from.",
-            span=statement.span,
-        )
 
 
 def _check_replaceable(existing: Source, statement: CreateMaterializedView) -> None:

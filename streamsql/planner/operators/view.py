@@ -113,9 +113,11 @@ class View(Operator):
 
     @property
     def differs_in_batch(self) -> str | None:
-        tops = (each for each in relations(self.plan.root) if isinstance(each, algebra.TopRows))
-        if any(not top.order for top in tops):
-            return "LIMIT without ORDER BY takes any rows"
+        for each in relations(self.plan.root):
+            if isinstance(each, algebra.TopRows) and not each.order:
+                return "LIMIT without ORDER BY takes any rows"
+            if isinstance(each, algebra.TemporalFilter):
+                return "the result changes with the time"
         return None
 
     @property

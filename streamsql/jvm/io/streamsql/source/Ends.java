@@ -14,6 +14,6 @@ interface Ends {
   /** The ends up to which partitions can be read now; deleted partitions are missing. */
   CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions);
 
-  /** Returns when the ends of these topics differ from the given ones. */
-  void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException;
+  /** Returns when the ends of these topics differ from the given ones, or this time has passed. */
+  void awaitOthers(Map<String, Map<Integer, Long>> known, long millis) throws InterruptedException;
 }

@@ -29,6 +29,7 @@ public final class QueryInputs implements QueryRun.Part {
 
   private final Ends ends;
   private final ReadUntil.Steps steps;
+  private final Clock clock;
   private final List<Input> inputs = new ArrayList<>();
   private final TablesFirst tablesFirst;
   private final BatchPace pace = new BatchPace();
@@ -39,18 +40,21 @@ public final class QueryInputs implements QueryRun.Part {
   private volatile boolean finished;
 
   /**
+   * @param clock by which the query has batches without records
    * @param steps at which a run over the existing records ends its batches; null: it has none
    */
-  QueryInputs(Ends ends, ReadUntil.Steps steps) {
+  QueryInputs(Ends ends, ReadUntil.Steps steps, Clock clock) {
     this.ends = ends;
     this.steps = steps;
+    this.clock = clock;
     tablesFirst = new TablesFirst(ends::readable);
   }
 
   /** The inputs of a run, created with its first one. */
   static QueryInputs of(QueryRun run, Ends ends) {
     return run.own(
-        QueryInputs.class, () -> new QueryInputs(ends, ReadUntil.takeSteps(run.query())));
+        QueryInputs.class,
+        () -> new QueryInputs(ends, ReadUntil.takeSteps(run.query()), Clock.of(run)));
   }
 
   /** The sleeping queries. */
@@ -158,7 +162,7 @@ public final class QueryInputs implements QueryRun.Part {
     }
     asleep = true;
     try {
-      ends.awaitOthers(known);
+      ends.awaitOthers(known, clock.due() - System.currentTimeMillis());
     } finally {
       asleep = false;
     }

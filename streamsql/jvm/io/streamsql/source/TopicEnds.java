@@ -145,7 +145,8 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   }
 
   @Override
-  public void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException {
+  public void awaitOthers(Map<String, Map<Integer, Long>> known, long millis)
+      throws InterruptedException {
     Sleeper sleeper = new Sleeper(known, new CountDownLatch(1));
     synchronized (this) {
       sleepers.add(sleeper);
@@ -156,7 +157,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
       }
     }
     try {
-      sleeper.news.await();
+      boolean ignored = sleeper.news.await(millis, TimeUnit.MILLISECONDS);
     } finally {
       synchronized (this) {
         sleepers.remove(sleeper);

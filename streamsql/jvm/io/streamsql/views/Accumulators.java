@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
  * What the rows of a batch add to the sums of groups (key BINARY, sums BINARY) as changes of those
  * sums: (key, weight, sums). The first sum is the number of rows; a group without rows is none.
  *
- * <p>With numbers, the least of which a group is to have, rows have a weight (BIGINT) and each number
- * (BIGINT), and results each least number; null is none.
+ * <p>With numbers, the least of which a group is to have, rows have a weight (BIGINT) and each
+ * number (BIGINT), and results each least number; null is none.
  */
 public final class Accumulators extends ViewOperator {
   private static final long serialVersionUID = 1L;
@@ -44,7 +44,12 @@ public final class Accumulators extends ViewOperator {
   StructType results() {
     StructType columns =
         columns(
-            "key", DataTypes.BinaryType, "weight", DataTypes.LongType, "sums", DataTypes.BinaryType);
+            "key",
+            DataTypes.BinaryType,
+            "weight",
+            DataTypes.LongType,
+            "sums",
+            DataTypes.BinaryType);
     for (int i = 0; i < numbers; i++) {
       columns = columns.add("e" + i, DataTypes.LongType);
     }

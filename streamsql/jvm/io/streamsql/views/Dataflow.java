@@ -10,6 +10,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -27,10 +28,14 @@ public final class Dataflow {
           "spark.sql.autoBroadcastJoinThreshold", "-1",
           "spark.sql.exchange.reuse", "false");
 
-  /** What gives rows: an input if it has a topic, else an operator over a fragment. */
+  /** What gives rows: a topic, the clock, or a fragment and perhaps an operator over it. */
   private record Node(String topic, Fragment fragment, ViewOperator operator, StructType columns) {
     boolean isTopic() {
       return topic != null;
+    }
+
+    boolean isClock() {
+      return topic == null && fragment == null;
     }
   }
 
@@ -62,6 +67,12 @@ public final class Dataflow {
     return leaf(new Node(topic, null, null, (StructType) DataType.fromJson(columns)));
   }
 
+  /** One row in each batch: its time as {@code moment}, in microseconds since the epoch. */
+  public Dataset<Row> clock() {
+    StructType columns = ViewOperator.columns("moment", DataTypes.LongType);
+    return leaf(new Node(null, null, null, columns));
+  }
+
   /** What the operator makes of rows, which are placed by their first column, and sorted by it. */
   public Dataset<Row> operator(Dataset<Row> rows, ViewOperator operator) {
     return leaf(new Node(null, fragment(rows), operator, operator.results()));
@@ -76,7 +87,8 @@ public final class Dataflow {
   public void end(Dataset<Row> rows) {
     end = fragment(rows);
     isStatic =
-        end.isStatic() && nodes.stream().allMatch(n -> n.isTopic() || n.fragment().isStatic());
+        end.isStatic()
+            && nodes.stream().allMatch(n -> n.fragment() == null || n.fragment().isStatic());
   }
 
   private Dataset<Row> leaf(Node node) {
@@ -134,6 +146,9 @@ public final class Dataflow {
       if (node.isTopic()) {
         return transport.records(node.topic(), node.columns());
       }
+      if (node.isClock()) {
+        return new ClockRows(session.sparkContext(), transport.batch());
+      }
       RDD<InternalRow> rows = rows(node.fragment());
       return node.operator() == null
           ? rows
@@ -149,7 +164,9 @@ public final class Dataflow {
       String what =
           node.isTopic()
               ? "topic " + node.topic()
-              : node.operator() == null ? "shared" : node.operator().getClass().getSimpleName();
+              : node.isClock()
+                  ? "clock"
+                  : node.operator() == null ? "shared" : node.operator().getClass().getSimpleName();
       text.append(i).append(": ").append(what).append('\n');
       if (node.fragment() != null) {
         text.append(node.fragment());

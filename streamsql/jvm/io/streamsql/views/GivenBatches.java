@@ -45,10 +45,12 @@ public final class GivenBatches {
    * Runs a batch.
    *
    * @param records topic, key and value of each record, as JSON; a null value is a tombstone
+   * @param time of the batch (ms since the epoch)
    * @param isSmall whether it is computed by one task, if the dataflow allows that
    * @return key and value of each result in the same form
    */
-  public String run(long number, String records, boolean isSmall) throws IOException {
+  public String run(long number, String records, long time, boolean isSmall) throws IOException {
+    var batch = new Transport.Batch(number, time);
     Map<String, List<InternalRow>> rows = new HashMap<>();
     for (JsonNode record : Json.TREES.readTree(records)) {
       String topic = record.get(0).textValue();
@@ -59,24 +61,23 @@ public final class GivenBatches {
     rows.forEach((topic, of) -> topics.put(topic, placed(of)));
     ArrayNode results = Json.TREES.createArrayNode();
     for (String[] result :
-        isSmall && dataflow.isStatic() ? inOneTask(topics, number) : inStages(topics, number)) {
+        isSmall && dataflow.isStatic() ? inOneTask(topics, batch) : inStages(topics, batch)) {
       results.addArray().add(result[0]).add(result[1]);
     }
     return results.toString();
   }
 
-  private List<String[]> inOneTask(Map<String, RDD<InternalRow>> topics, long number) {
+  private List<String[]> inOneTask(Map<String, RDD<InternalRow>> topics, Transport.Batch next) {
     if (local == null) {
       local = new LocalBatches(session.sparkContext(), dataflow, stores);
     }
     List<String[]> results = new ArrayList<>();
-    local.run(
-        topics, number, (part, rows) -> rows.forEachRemaining(row -> results.add(result(row))));
+    local.run(topics, next, (part, rows) -> rows.forEachRemaining(row -> results.add(result(row))));
     return results;
   }
 
-  private List<String[]> inStages(Map<String, RDD<InternalRow>> topics, long number) {
-    try (var batch = new ShuffledBatch(session.sparkContext(), topics, number)) {
+  private List<String[]> inStages(Map<String, RDD<InternalRow>> topics, Transport.Batch next) {
+    try (var batch = new ShuffledBatch(session.sparkContext(), topics, next)) {
       return dataflow.rows(batch, stores).toJavaRDD().map(GivenBatches::result).collect();
     }
   }
@@ -108,8 +109,6 @@ public final class GivenBatches {
   }
 
   private static String text(InternalRow row, int column) {
-    return row.isNullAt(column)
-        ? null
-        : new String(row.getBinary(column), StandardCharsets.UTF_8);
+    return row.isNullAt(column) ? null : new String(row.getBinary(column), StandardCharsets.UTF_8);
   }
 }

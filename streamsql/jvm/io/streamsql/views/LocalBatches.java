@@ -26,7 +26,7 @@ final class LocalBatches implements Transport {
   private final Map<String, LocalRecords> topics = new HashMap<>();
   private final List<LocalRows> kept = new ArrayList<>();
   private final RDD<InternalRow> rows;
-  private final BatchNumber batch = new BatchNumber(-1);
+  private final Batch batch = new Batch(-1, 0);
 
   /** What takes the rows of a partition. */
   interface Writer {
@@ -39,8 +39,9 @@ final class LocalBatches implements Transport {
   }
 
   /** Computes and writes one batch. */
-  void run(Map<String, RDD<InternalRow>> records, long number, Writer writer) {
-    batch.value = number;
+  void run(Map<String, RDD<InternalRow>> records, Batch next, Writer writer) {
+    batch.number = next.number;
+    batch.time = next.time;
     topics.forEach((topic, input) -> input.set(records.get(topic)));
     try {
       LocalTask.run(context, task -> write(task, writer));
@@ -68,7 +69,7 @@ final class LocalBatches implements Transport {
   // -- Transport ----------------------------------------------------------------------------------
 
   @Override
-  public BatchNumber batch() {
+  public Batch batch() {
     return batch;
   }
 

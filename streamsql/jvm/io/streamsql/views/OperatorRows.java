@@ -17,14 +17,14 @@ final class OperatorRows extends RDD<InternalRow> {
   private final ViewOperator operator;
   private final int number;
   private final ViewStores stores;
-  private final Transport.BatchNumber batch;
+  private final Transport.Batch batch;
 
   OperatorRows(
       RDD<InternalRow> rows,
       ViewOperator operator,
       int number,
       ViewStores stores,
-      Transport.BatchNumber batch) {
+      Transport.Batch batch) {
     super(rows, TYPE);
     this.operator = operator;
     this.number = number;
@@ -42,7 +42,7 @@ final class OperatorRows extends RDD<InternalRow> {
     if (!operator.hasState()) {
       return CollectionConverters.asScala(new KeyedRows(operator, rows, null, () -> {}));
     }
-    ViewStores.Opened store = stores.open(number, split.index(), batch.value);
+    ViewStores.Opened store = stores.open(number, split.index(), batch.number);
     return CollectionConverters.asScala(new KeyedRows(operator, rows, store, store::commit));
   }
 

@@ -15,20 +15,20 @@ import org.apache.spark.storage.StorageLevel;
 final class ShuffledBatch implements Transport, AutoCloseable {
   private final SparkContext context;
   private final Map<String, RDD<InternalRow>> topics;
-  private final BatchNumber batch;
+  private final Batch batch;
   private final List<RDD<InternalRow>> kept = new ArrayList<>();
 
   /**
    * @param topics the records of each topic that has some
    */
-  ShuffledBatch(SparkContext context, Map<String, RDD<InternalRow>> topics, long number) {
+  ShuffledBatch(SparkContext context, Map<String, RDD<InternalRow>> topics, Batch batch) {
     this.context = context;
     this.topics = topics;
-    batch = new BatchNumber(number);
+    this.batch = batch;
   }
 
   @Override
-  public BatchNumber batch() {
+  public Batch batch() {
     return batch;
   }
 

@@ -9,17 +9,21 @@ import org.apache.spark.sql.types.StructType;
 
 /** How rows of a batch get from topics, fragments and operators to those that read them. */
 interface Transport {
-  /** The number of the batch that is computed. Spark serializes what it is part of, to check it. */
-  final class BatchNumber implements Serializable {
+  /** The batch that is computed. Spark serializes what it is part of, to check it. */
+  final class Batch implements Serializable {
     private static final long serialVersionUID = 1L;
-    long value;
+    long number;
 
-    BatchNumber(long value) {
-      this.value = value;
+    /** When it was planned (ms since the epoch): the same if it is repeated. */
+    long time;
+
+    Batch(long number, long time) {
+      this.number = number;
+      this.time = time;
     }
   }
 
-  BatchNumber batch();
+  Batch batch();
 
   /** The records of a topic. */
   RDD<InternalRow> records(String topic, StructType columns);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.streamsql.connector.KafkaSink;
 import io.streamsql.formats.Json;
 import io.streamsql.runs.QueryRun;
+import io.streamsql.source.ClockSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec;
 import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.sources.StreamSinkProvider;
 import org.apache.spark.sql.streaming.DataStreamWriter;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -85,7 +87,10 @@ public final class ViewSink implements Sink {
       String run = session.sparkContext().getLocalProperty(QueryRun.ID);
       stores = new ViewStores(session, checkpoint, run);
     }
-    List<MicroBatchScanExec> scans = scans(frame);
+    var execution = (IncrementalExecution) frame.queryExecution();
+    long time = execution.offsetSeqMetadata().batchTimestampMs();
+    Transport.Batch next = new Transport.Batch(number, time);
+    List<MicroBatchScanExec> scans = scans(execution);
     if (isLocal(session) && records(scans) <= LOCAL_RECORDS) {
       if (local == null) {
         local = new LocalBatches(session.sparkContext(), dataflow, stores);
@@ -93,10 +98,10 @@ public final class ViewSink implements Sink {
           writer.measureFrom(local::oldest);
         }
       }
-      local.run(topics(scans), number, (part, rows) -> write(writer, part, rows, number));
+      local.run(topics(scans), next, (part, rows) -> write(writer, part, rows, number));
       return;
     }
-    try (var run = new ShuffledBatch(session.sparkContext(), topics(scans), number)) {
+    try (var run = new ShuffledBatch(session.sparkContext(), topics(scans), next)) {
       KafkaSink sink = writer;
       dataflow
           .rows(run, stores)
@@ -109,11 +114,13 @@ public final class ViewSink implements Sink {
     return session.sparkContext().isLocal() && dataflow.isStatic();
   }
 
-  private static List<MicroBatchScanExec> scans(org.apache.spark.sql.classic.Dataset<Row> batch) {
-    SparkPlan plan = batch.queryExecution().executedPlan();
+  /** Of topics that have records. */
+  private static List<MicroBatchScanExec> scans(IncrementalExecution batch) {
+    SparkPlan plan = batch.executedPlan();
     return CollectionConverters.asJava(plan.collectLeaves()).stream()
         .filter(MicroBatchScanExec.class::isInstance)
         .map(MicroBatchScanExec.class::cast)
+        .filter(scan -> !ClockSource.gives(scan.stream()))
         .toList();
   }
 

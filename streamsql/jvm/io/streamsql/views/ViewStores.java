@@ -47,7 +47,9 @@ final class ViewStores implements Serializable {
       ViewOperator.columns("key", DataTypes.BinaryType, "item", DataTypes.BinaryType);
   private static final StructType VALUE = ViewOperator.columns("value", DataTypes.BinaryType);
 
-  /** Under which a store has the number of the batch: no operator has an item of this name there. */
+  /**
+   * Under which a store has the number of the batch: no operator has an item of this name there.
+   */
   private static final byte[] BATCH = {'b'};
 
   /** A file of a version. */
@@ -86,8 +88,8 @@ final class ViewStores implements Serializable {
   }
 
   /**
-   * The store as the batch of that number finds it, for the task of this thread alone: what the last
-   * attempt at this batch has written does not count.
+   * The store as the batch of that number finds it, for the task of this thread alone: what the
+   * last attempt at this batch has written does not count.
    */
   Opened open(int operator, int partition, long batch) {
     StateStoreId id = StateStoreId.apply(folder, operator, partition, "default");

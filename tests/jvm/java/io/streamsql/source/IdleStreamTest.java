@@ -43,7 +43,7 @@ class IdleStreamTest {
 
   private IdleStream stream() {
     QueryInputs.Input input =
-        new QueryInputs(new UnaskedEnds(), null).reading("t", false, false, false);
+        new QueryInputs(new UnaskedEnds(), null, new Clock()).reading("t", false, false, false);
     DataLoss loss = new DataLoss("t", null, null, null, false);
     return new IdleStream(kafka(), input, loss, "t", Map.of(), "q", true);
   }
@@ -81,7 +81,7 @@ class IdleStreamTest {
     }
 
     @Override
-    public void awaitOthers(Map<String, Map<Integer, Long>> known) {
+    public void awaitOthers(Map<String, Map<Integer, Long>> known, long millis) {
       throw new AssertionError("a stream that moves does not sleep");
     }
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
 class QueryInputsTest {
   private final FakeEnds ends = new FakeEnds();
-  private final QueryInputs inputs = new QueryInputs(ends, null);
+  private final QueryInputs inputs = new QueryInputs(ends, null, new Clock());
   private final QueryInputs.Input orders = inputs.reading("orders", false, false, false);
 
   @Test
@@ -91,13 +91,15 @@ class QueryInputsTest {
 
   @Test
   void whatTimeDoesNotMoveBeginsAsleepAtTheEndOfItsTopic() {
-    QueryInputs single = new QueryInputs(ends, null);
+    QueryInputs single = new QueryInputs(ends, null, new Clock());
     single.reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
     ends.grow("bills");
-    new QueryInputs(ends, null).reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
+    new QueryInputs(ends, null, new Clock())
+        .reading("bills", true, false, false)
+        .begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
-    new QueryInputs(ends, null)
+    new QueryInputs(ends, null, new Clock())
         .reading("bills", false, false, false)
         .begin("{\"bills\":{\"0\":1}}");
     assertEquals(1, ends.slept);
@@ -105,7 +107,7 @@ class QueryInputsTest {
 
   @Test
   void aRoundIsOwedWhereTimeDecidesAndTheOneBeforeMoved() {
-    QueryInputs timed = new QueryInputs(ends, null);
+    QueryInputs timed = new QueryInputs(ends, null, new Clock());
     QueryInputs.Input bills = timed.reading("bills", false, false, true);
     QueryInputs.Input calls = timed.reading("calls", false, false, true);
     bills.begin("0");
@@ -317,7 +319,8 @@ class QueryInputsTest {
     }
 
     @Override
-    public void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException {
+    public void awaitOthers(Map<String, Map<Integer, Long>> known, long millis)
+        throws InterruptedException {
       wakes.acquire(); // Notices an interruption.
       slept++;
     }

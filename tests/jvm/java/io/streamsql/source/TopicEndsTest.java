@@ -62,7 +62,7 @@ class TopicEndsTest {
         new Thread(
             () -> {
               try {
-                ends.awaitOthers(Map.of("t", Map.of(0, 5L)));
+                ends.awaitOthers(Map.of("t", Map.of(0, 5L)), Long.MAX_VALUE);
               } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
               }

@@ -202,6 +202,53 @@ final class ViewOperatorsTest {
     assertEquals(0, groups.kept());
   }
 
+  // -- TemporalRows -------------------------------------------------------------------------------
+
+  private static final String NO_ROW = null;
+
+  private static Object[] clock(long moment) {
+    return row("k", NO_ROW, 0L, moment);
+  }
+
+  @Test
+  void aRowLeavesWhenItsMomentHasCome() {
+    Changes rows = new Changes(new TemporalRows(1, false));
+    assertEquals(
+        List.of("1 a", "2 b"),
+        rows.of(clock(10), row("k", "a", 1L, 20L), row("k", "b", 2L, 21L), row("k", "c", 1L, 10L)));
+    assertEquals(List.of(), rows.of(clock(19)));
+    assertEquals(List.of("-1 a"), rows.of(clock(20)));
+    assertEquals(List.of("-1 b"), rows.of(clock(20), row("k", "b", -1L, 21L)));
+    // What is taken back when it has left is not there.
+    assertEquals(List.of("-1 b"), rows.of(clock(30), row("k", "a", -1L, 20L)));
+    assertEquals(0, rows.kept());
+  }
+
+  @Test
+  void aRowEntersWhenItsMomentHasCome() {
+    Changes rows = new Changes(new TemporalRows(1, true));
+    assertEquals(
+        List.of("1 c"),
+        rows.of(
+            clock(10),
+            row("k", "a", 1L, 20L),
+            row("k", "b", 1L, 25L),
+            row("k", "c", 1L, 10L),
+            row("k", "d", 1L, null)));
+    assertEquals(List.of("1 a"), rows.of(clock(20), row("k", "b", -1L, 25L)));
+    assertEquals(List.of("-1 a"), rows.of(clock(30), row("k", "a", -1L, 20L)));
+    assertEquals(0, rows.kept());
+  }
+
+  @Test
+  void momentsHaveTheOrderOfNumbers() {
+    Changes rows = new Changes(new TemporalRows(1, false));
+    rows.of(clock(-100), row("k", "a", 1L, -50L), row("k", "b", 1L, 0L), row("k", "c", 1L, 300L));
+    assertEquals(List.of("-1 a"), rows.of(clock(-50)));
+    assertEquals(List.of("-1 b"), rows.of(clock(299)));
+    assertEquals(List.of("-1 c"), rows.of(clock(300)));
+  }
+
   // -- ViewRows -----------------------------------------------------------------------------------
 
   @Test
