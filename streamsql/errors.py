@@ -6,6 +6,7 @@
     │   ├── BindError            an unknown or ambiguous name
     │   ├── TypeMismatchError    an expression with incompatible types
     │   ├── PlanError            a query that violates a rule of streams and tables
+    │   ├── EvaluationError      an expression without a value, such as a division by zero
     │   ├── CatalogError         an object that exists already, is missing, or is in use
     │   ├── ConfigError          an invalid property or option
     │   └── ForbiddenError       a missing permission
@@ -97,6 +98,12 @@ class PlanError(UserError):
     """A statement that is invalid in any catalog."""
 
     kind = "query error"
+
+
+class EvaluationError(UserError):
+    """An expression has no value for a row: a division by zero, a value out of range."""
+
+    kind = "evaluation error"
 
 
 class CatalogError(UserError):

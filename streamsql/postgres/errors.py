@@ -10,6 +10,7 @@ from streamsql.errors import (
     BindError,
     CatalogError,
     ConfigError,
+    EvaluationError,
     ExternalError,
     ForbiddenError,
     ParseError,
@@ -69,6 +70,7 @@ _CLASSES: tuple[tuple[type[StreamSQLError], str], ...] = (
     (ConfigError, WRONG_SETTING),
     (ForbiddenError, "42501"),
     (PlanError, "42000"),
+    (EvaluationError, "22000"),
     (UnsupportedError, NOT_SUPPORTED),
     (ExternalError, "58000"),
 )
@@ -84,6 +86,12 @@ class _Finer:
 
 _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
     ExternalError: (_Finer(re.compile("^the server is busy"), TOO_MANY),),
+    EvaluationError: (
+        _Finer(re.compile("^division by zero"), "22012"),
+        _Finer(re.compile("out of range"), "22003"),
+        _Finer(re.compile("^invalid input syntax"), WRONG_VALUE),
+        _Finer(re.compile("^more than one row"), "21000"),
+    ),
     BindError: (
         _Finer(
             re.compile("not a valid stream/table name|^(relation )?\\S+ does not exist"), "42P01"

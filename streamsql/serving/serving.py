@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
 
 
+class JobNeeded(Exception):
+    """A pull query cannot be computed from stores without a Spark job."""
+
+
 class Serving:
     """Answers queries over one engine's tables; thread-safe."""
 
@@ -99,9 +103,9 @@ class Serving:
         return None if table is None else table.positions()
 
     def answer(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
-        """The rows of a plan with a route other than Batch, in order. ExternalError if the store is
-        unreadable, not complete in time, or does not include the consistency token's writes in
-        time."""
+        """The rows of a plan with a route other than Batch, in order. JobNeeded if it cannot be
+        computed without a Spark job; ExternalError if the store is unreadable, not complete in
+        time, or does not include the consistency token's writes in time."""
         if isinstance(plan.route, StoredTables | TableScan):
             return self._answer_of_tables(plan, properties)
         source = scanned(plan.query.root).source
@@ -112,6 +116,10 @@ class Serving:
         return answer_rows(results, plan, result_schema(plan))
 
     def _answer_of_tables(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
+        try:
+            query = self._queries.compiled(plan, properties)
+        except InternalError as error:
+            raise JobNeeded(error.detail or error.message) from error
         catalog = self._catalog()
         tables = {}
         for operator in operators(plan.query.root):
@@ -119,7 +127,7 @@ class Serving:
                 source = operator.source
                 tables[source.name] = self.stores.complete(source)
                 self.consistency.wait_stored(source, catalog, properties)
-        return map(push_decoder(plan.schema), self._queries.run(plan, tables, properties))
+        return map(push_decoder(plan.schema), self._queries.run(query, tables))
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.

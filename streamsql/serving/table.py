@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.bridge import Bridge
-from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.executor.spark.failures import JVM_FAILURES, SPARK_FAILURES, without_value
 
 NICENESS = 10
 """Niceness of scan threads: they get a tenth of the CPU time of query threads under contention, and
@@ -173,10 +173,13 @@ def split(packed: bytes) -> list[bytes]:
 
 @contextmanager
 def reading(topic: str) -> Iterator[None]:
-    """ExternalError where the store of a topic cannot be read."""
+    """ExternalError where the store of a topic cannot be read, EvaluationError where a query has no
+    value for a row."""
     try:
         yield
-    except JVM_FAILURES as error:
+    except SPARK_FAILURES as error:
+        if (of_row := without_value(error)) is not None:
+            raise of_row from error
         java = getattr(error, "java_exception", None)
         raise ExternalError(
             f"the table of the topic {topic} cannot be read at present",

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.executor.services.services import Services
 from streamsql.parser import to_sql
+from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.pull.standard import is_momentary, is_of_standard
 from streamsql.serving.compiled import compiling_context
 from streamsql.serving.origins import Origins, origins
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from streamsql.executor.frames.context import LoweringContext
     from streamsql.executor.lowering.compiled_plan import TableReader
     from streamsql.serving.table import StoredTable
@@ -28,11 +33,13 @@ KEPT = 64
 
 
 @dataclass(frozen=True)
-class _Ready:
+class CompiledQuery:
     """A compiled plan, used by one run at a time, and its sources."""
 
+    name: str | None
+    """By which it is found again; None: it holds for one run."""
     plan: Any
-    spark: object
+    spark: SparkSession
     origins: Origins
     tables: tuple[Source, ...]
     readers: tuple[TableReader, ...]
@@ -49,42 +56,39 @@ class TableQueries:
         self._services = services
         self._folder = folder
         self._catalog = catalog
-        self._free: dict[str, list[_Ready]] = {}
+        self._free: dict[str, list[CompiledQuery]] = {}
         self._readers: dict[str, tuple[Source, object, TableReader]] = {}
         self._lock = threading.Lock()
 
-    def run(
-        self, plan: PullPlan, tables: Mapping[str, StoredTable], properties: Mapping[str, str]
-    ) -> Iterator[bytes]:
+    def compiled(self, plan: PullPlan, properties: Mapping[str, str]) -> CompiledQuery:
+        """The query for one run. InternalError if it needs a Spark job."""
+        spark = self._services.spark.get().session
+        made_from = origins(plan, self._catalog())
+        name = _name(plan)
+        known = self._taken(name, made_from, spark)
+        return known or self._compiled(plan, name, properties, spark, made_from)
+
+    def run(self, query: CompiledQuery, tables: Mapping[str, StoredTable]) -> Iterator[bytes]:
         """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources."""
         from streamsql.executor.spark.bridge import Bridge
         from streamsql.serving.table import reading, scanned
 
-        spark = self._services.spark.get().session
-        made_from = origins(plan, self._catalog())
-        name = None if plan.statement is None else to_sql(plan.statement)
-        ready = self._taken(name, made_from, spark)
-        ready = ready or self._compiled(plan, properties, spark, made_from)
-        topic = ready.tables[0].topic.name
+        topics = ", ".join(source.topic.name for source in query.tables)
         try:
-            with reading(topic):
-                query = Bridge.of(spark).tables_query(ready.plan)
-                for source, reader in zip(ready.tables, ready.readers, strict=True):
-                    tables[source.name].ask(query, reader.plan)
-                rows = query.run()
-            yield from scanned(rows, topic)
+            with reading(topics):
+                run = Bridge.of(query.spark).tables_query(query.plan)
+                for source, reader in zip(query.tables, query.readers, strict=True):
+                    tables[source.name].ask(run, reader.plan)
+                rows = run.run()
+            yield from scanned(rows, topics)
         finally:
-            if name is not None:
-                self._give_back(name, ready)
+            self._give_back(query)
 
     def prepare(self, plan: PullPlan, properties: Mapping[str, str]) -> None:
-        """Compiles a query for its first execution."""
-        spark = self._services.spark.get().session
-        if plan.statement is not None:
-            ready = self._compiled(plan, properties, spark, origins(plan, self._catalog()))
-            self._give_back(to_sql(plan.statement), ready)
+        """Compiles a query for its next execution, unless it is known."""
+        self._give_back(self.compiled(plan, properties))
 
-    def _taken(self, name: str | None, made_from: Origins, spark: object) -> _Ready | None:
+    def _taken(self, name: str | None, made_from: Origins, spark: object) -> CompiledQuery | None:
         with self._lock:
             free = self._free.get(name, []) if name else []
             while free:
@@ -93,21 +97,36 @@ class TableQueries:
                     return found
         return None
 
-    def _give_back(self, name: str, ready: _Ready) -> None:
+    def _give_back(self, query: CompiledQuery) -> None:
+        if query.name is None:
+            return
         with self._lock:
-            self._free.setdefault(name, []).append(ready)
+            self._free.setdefault(query.name, []).append(query)
             while len(self._free) > KEPT:
                 del self._free[next(iter(self._free))]
 
     def _compiled(
-        self, plan: PullPlan, properties: Mapping[str, str], spark: Any, made_from: Origins
-    ) -> _Ready:
+        self,
+        plan: PullPlan,
+        name: str | None,
+        properties: Mapping[str, str],
+        spark: SparkSession,
+        made_from: Origins,
+    ) -> CompiledQuery:
         from streamsql.executor.lowering.compiled_plan import tables_plan
+        from streamsql.executor.spark.bridge import Bridge
 
         context = compiling_context(self._services, self._folder, properties, spark)
-        compiled, tables = tables_plan(plan, context, lambda source: self._reader(source, context))
-        readers = tuple(self._reader(source, context) for source in tables)
-        return _Ready(compiled, spark, made_from, tuple(tables), readers)
+        known = {
+            each.source.name: self._reader(each.source, context)
+            for each in operators(plan.query.root)
+            if isinstance(each, Scan)
+        }
+        with Bridge.of(spark).ansi() if is_of_standard(plan) else nullcontext(spark) as session:
+            context = replace(context, spark=session)
+            compiled, tables = tables_plan(plan, context, lambda source: known[source.name])
+        readers = tuple(known[source.name] for source in tables)
+        return CompiledQuery(name, compiled, spark, made_from, tuple(tables), readers)
 
     def _reader(self, source: Source, context: LoweringContext) -> TableReader:
         """One for all queries of a table, for as long as its columns and formats are the same."""
@@ -123,3 +142,9 @@ class TableQueries:
         with self._lock:
             self._readers[source.name] = (source, context.spark, reader)
         return reader
+
+
+def _name(plan: PullPlan) -> str | None:
+    if plan.statement is None or is_momentary(plan):
+        return None
+    return to_sql(plan.statement)

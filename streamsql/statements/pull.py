@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 
@@ -10,9 +11,14 @@ from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Answer, Row
 from streamsql.runtime.state import Context
 from streamsql.schema import Kind
+from streamsql.serving.serving import JobNeeded
+
+_log = logging.getLogger(__name__)
 
 LIMIT_REACHED = "Limit Reached"
 COMPLETED = "Query Completed"
+MOST_LOGGED = 500
+"""Characters of the reason why a query takes a Spark job, which may hold a plan."""
 
 
 def answer(plan: PullPlan, context: Context) -> Answer:
@@ -27,7 +33,10 @@ def answer(plan: PullPlan, context: Context) -> Answer:
 def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
     state, properties = context.state, dict(context.session.properties)
     if not isinstance(plan.route, Batch):
-        return state.serving.answer(plan, properties)
+        try:
+            return state.serving.answer(plan, properties)
+        except JobNeeded as error:
+            _log.warning("a pull query takes a Spark job: %s", str(error)[:MOST_LOGGED])
     catalog = state.catalog
     known = (catalog.sources.get(name) for name in plan.query.reads)
     sources = [source for source in known if source is not None and source.lookup is None]

@@ -38,11 +38,13 @@ def guarded(rows: Iterator[Row]) -> Iterator[Row]:
 @contextmanager
 def reported_as(what: str) -> Iterator[None]:
     """Turns a failure of Spark into an ExternalError that names `what`."""
-    from streamsql.executor.spark.failures import SPARK_FAILURES
+    from streamsql.executor.spark.failures import SPARK_FAILURES, without_value
 
     try:
         yield
     except SPARK_FAILURES as error:
+        if (of_row := without_value(error)) is not None:
+            raise of_row from error
         failure = classify(error)
         raise ExternalError(
             f"{what} failed: {failure.text}", retryable=failure.retryable

@@ -117,7 +117,12 @@ class Evaluation:
         left, right = self.rows(node.left), self.rows(node.right)
         if not met and node.kind is JoinKind.INNER:
             return left.crossJoin(right)
-        return left.join(right, reduce(and_, met, F.lit(True)), _SPARK_JOINS[node.kind])
+        if self.scope.context.table is None or node.equalities or node.kind is JoinKind.INNER:
+            return left.join(right, reduce(and_, met, F.lit(True)), _SPARK_JOINS[node.kind])
+        # Without an equality Spark would broadcast a side, which takes a job.
+        left, right = left.withColumn("$left", _zero()), right.withColumn("$right", _zero())
+        met.append(quoted("$left") == quoted("$right"))
+        return left.join(right, reduce(and_, met), _SPARK_JOINS[node.kind]).drop("$left", "$right")
 
     def _aggregate(self, node: Aggregate) -> DataFrame:
         keys = [normalized(quoted(f.id), spark_type(f.type)).alias(f.id) for f in node.keys]
@@ -131,8 +136,9 @@ class Evaluation:
         functions = [native.cell(own, native.column(call)) for own, call in node.functions]
         rows, keys = self.rows(node.input), [quoted(field.id) for field in node.partition]
         if order := [native.order(each) for each in window_order(node)]:
-            placed = rows.repartition(*keys) if keys else rows.repartition(1)
-            rows = placed.sortWithinPartitions(*keys, *order, self._bytes(node.input))
+            if self.scope.context.table is None:  # else they are in one partition
+                rows = rows.repartition(*keys) if keys else rows.repartition(1)
+            rows = rows.sortWithinPartitions(*keys, *order, self._bytes(node.input))
         return rows.select("*", *functions)
 
     def _bytes(self, relation: Relation) -> Column:
@@ -170,6 +176,11 @@ class Evaluation:
         if node.kind is SetKind.INTERSECT:
             return left.intersectAll(right) if node.all else left.intersect(right)
         return left.exceptAll(right) if node.all else left.subtract(right)
+
+
+def _zero() -> Column:
+    """A number that Spark does not see to be constant."""
+    return (F.rand() * 0).cast("int")
 
 
 def _columns(fields: Sequence[Field]) -> list[Column]:

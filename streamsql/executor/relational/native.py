@@ -92,15 +92,17 @@ def renamed(
 
 def constants(spark: SparkSession, node: Values) -> DataFrame:
     """The rows, one of which has no columns if there are no fields."""
+    one = spark.range(0, 1, 1, 1)
     rows = [
-        spark.range(0, 1, 1, 1).select(
-            *(cell(f, column(e)) for f, e in zip(node.columns, row, strict=True))
-        )
-        for row in node.rows
+        [cell(f, column(e)) for f, e in zip(node.columns, row, strict=True)] for row in node.rows
     ]
+    if len(rows) == 1:
+        return one.select(*rows[0])
     if not rows:
-        return spark.createDataFrame([], struct_of(node.columns))
-    return reduce(DataFrame.unionAll, rows)
+        return one.select(*(cell(f, F.lit(None)) for f in node.columns)).where(F.lit(False))
+    if not node.columns:
+        return spark.range(0, len(rows), 1, 1).select()
+    return one.select(F.inline(F.array(*(F.struct(*row) for row in rows))))
 
 
 def generated(rows: DataFrame, node: Generate) -> DataFrame:

@@ -7,8 +7,9 @@ as Any is an object of Java with methods of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, JavaObject
@@ -50,6 +51,8 @@ class Bridge:
         self._spark = spark
         self._java = session._jvm.io.streamsql.bridge.Bridge.open(session._jsparkSession, VERSION)
         self._prompt = with_deadline(self._java, DEADLINE_SECONDS)
+        self._lock = threading.Lock()
+        self._ansi: SparkSession | None = None
         session.streamsql_bridge = self
 
     @staticmethod
@@ -216,6 +219,20 @@ class Bridge:
 
     def tables_query(self, plan: Any) -> Any:
         return self._java.tablesQuery(plan)
+
+    @contextmanager
+    def ansi(self) -> Iterator[SparkSession]:
+        """A session in Spark's ANSI mode: an expression without a value, such as 1/0, is an error.
+        In the block it is the active one of this thread, which Spark asks for the mode."""
+        with self._lock:
+            if self._ansi is None:
+                self._ansi = SparkSession(self._spark.sparkContext, self._java.ansiSession())
+                cast(Any, self._ansi).streamsql_bridge = self
+        before = self._java.activate(cast(Any, self._ansi)._jsparkSession)
+        try:
+            yield self._ansi
+        finally:
+            self._java.activate(before)
 
     def limit_rows(self, size: int) -> None:
         """Limits the memory, in bytes, of rows that table queries keep."""

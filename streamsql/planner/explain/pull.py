@@ -38,6 +38,8 @@ def explain_pull(plan: PullPlan, *, verbose: bool = False) -> str:
 def _answered_by(route: Route, reads: tuple[str, ...]) -> str:
     if isinstance(route, Batch):
         return f"Spark's batch engine, because {route.reason}"
+    if isinstance(route, StoredTables) and not route.names:
+        return "no store, from constants"
     if isinstance(route, StoredTables):
         *names, last = map(quote, route.names)
         if names:

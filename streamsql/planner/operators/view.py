@@ -39,6 +39,7 @@ class View(Operator):
     deletions = Deletions.WRITTEN
     time_decides = False
     knows_cause = False
+    needs_batch = None
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -119,7 +120,3 @@ class View(Operator):
             if isinstance(each, algebra.TemporalFilter):
                 return "the result changes with the time"
         return None
-
-    @property
-    def needs_batch(self) -> str | None:
-        return "it is a query of standard SQL"

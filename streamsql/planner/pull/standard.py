@@ -17,23 +17,24 @@ from streamsql.nodes import (
     SourceRef,
 )
 from streamsql.planner.materialized import scans_of
-from streamsql.planner.operators import Named, Project, View
+from streamsql.planner.operators import Named, Project, View, operators
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.modes import sources_read
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
-from streamsql.planner.plans.routes import Batch
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
+from streamsql.planner.pull.planning import choose_route
 from streamsql.planner.pull.restrictions import check_enabled
-from streamsql.planner.relational.algebra import Field, RelationalPlan
+from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
+from streamsql.planner.relational.dependent import expressions
 from streamsql.planner.relational.planning import plan_query
 from streamsql.planner.scopes.scope import column_node
 from streamsql.properties import SEMANTICS, get_text
 from streamsql.schema import Column, Schema
 
 _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
-_REASON = "it is a query of standard SQL"
 _HIDDEN = "$ORDER_"
 """Begins the names of columns that only sort the result."""
+_MOMENTARY = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Rand, exp.Uuid)
 _COMPARISONS = (
     exp.And,
     exp.Or,
@@ -93,7 +94,26 @@ def plan_standard_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
     )
     schema = Schema(columns.columns[: len(shown)])
     order = tuple(_sorted(plan, fields, names))
-    return PullPlan(query, Batch(_REASON), schema, order=order, statement=statement)
+    return PullPlan(query, choose_route(root), schema, order=order, statement=statement)
+
+
+def is_of_standard(plan: PullPlan) -> bool:
+    """Whether the plan is one of plan_standard_pull."""
+    return bool(_views(plan))
+
+
+def is_momentary(plan: PullPlan) -> bool:
+    """Whether Spark's plan holds the time, or a seed, of its making."""
+    return any(
+        expression.find(*_MOMENTARY)
+        for view in _views(plan)
+        for relation in relations(view.plan.root)
+        for expression in expressions(relation)
+    )
+
+
+def _views(plan: PullPlan) -> list[View]:
+    return [each for each in operators(plan.query.root) if isinstance(each, View)]
 
 
 def _columns(plan: RelationalPlan) -> tuple[tuple[Field, ...], tuple[str, ...]]:

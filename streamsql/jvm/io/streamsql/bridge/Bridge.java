@@ -15,6 +15,7 @@ import io.streamsql.monitoring.QueryProgress;
 import io.streamsql.queries.Rehearsal;
 import io.streamsql.queries.WarmUp;
 import io.streamsql.runs.QueryRun;
+import io.streamsql.serving.AnsiSession;
 import io.streamsql.serving.CompiledPlan;
 import io.streamsql.serving.KeyLookups;
 import io.streamsql.serving.LookupServer;
@@ -254,6 +255,16 @@ public final class Bridge {
 
   public void release(long number) {
     lookups.remove(number);
+  }
+
+  /** A copy of the engine's session in ANSI mode. */
+  public SparkSession ansiSession() {
+    return AnsiSession.of(session);
+  }
+
+  /** Makes a session the active one of this thread; returns the one before. Null is none. */
+  public SparkSession activate(SparkSession next) {
+    return AnsiSession.activate(next);
   }
 
   public TablesQuery tablesQuery(CompiledPlan plan) {

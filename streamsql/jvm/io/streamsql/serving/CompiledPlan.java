@@ -4,8 +4,11 @@ import io.streamsql.queries.PlannedRows;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
@@ -14,9 +17,16 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.CoalesceExec;
+import org.apache.spark.sql.execution.ExpandExec;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnionExec;
+import org.apache.spark.sql.execution.joins.CartesianProductExec;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
 
 /**
  * A frame over records, planned and compiled once, then run on the caller's thread over given
@@ -25,15 +35,33 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>Only for frames without a shuffle and without Python functions: those need a job.
  */
 public final class CompiledPlan implements UnaryOperator<java.util.Iterator<InternalRow>> {
-  /** The rows of each source, by number, of the run in this thread. */
-  private static final ThreadLocal<List<Iterator<InternalRow>>> INPUTS = new ThreadLocal<>();
+  /** The rows of each source, by number, of the run in this thread; a plan may read them again. */
+  private static final ThreadLocal<List<Iterable<InternalRow>>> INPUTS = new ThreadLocal<>();
 
   /** Settings of the session that plans: one partition needs no shuffle, and so no job. */
   private static final Map<String, String> PLANNING =
-      Map.of("spark.sql.adaptive.enabled", "false", "spark.sql.autoBroadcastJoinThreshold", "-1");
+      Map.of(
+          "spark.sql.adaptive.enabled",
+          "false",
+          "spark.sql.autoBroadcastJoinThreshold",
+          "-1",
+          "spark.sql.optimizeNullAwareAntiJoin",
+          "false",
+          // Spark shuffles what it takes to be more.
+          "spark.sql.maxSinglePartitionBytes",
+          Long.MAX_VALUE + "b",
+          // A local relation has a partition for each row, or none; merged aggregates are a
+          // subquery, which takes a job.
+          "spark.sql.optimizer.excludedRules",
+          Stream.of(
+                  "catalyst.optimizer.ConvertToLocalRelation",
+                  "catalyst.optimizer.PropagateEmptyRelation",
+                  "catalyst.optimizer.PruneFilters",
+                  "execution.planmerging.MergeSubplans")
+              .map(rule -> "org.apache.spark.sql." + rule)
+              .collect(Collectors.joining(",")));
 
-  private static SparkSession planned;
-  private static SparkSession planning;
+  private static final Map<SparkSession, SparkSession> SESSIONS = new WeakHashMap<>();
 
   private final RDD<InternalRow> rows;
 
@@ -67,35 +95,56 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
         org.apache.spark.sql.classic.Dataset.ofRows(
                 planning(given.sparkSession()), given.logicalPlan())
             .queryExecution();
-    String plan = execution.executedPlan().toString();
-    if (plan.contains("Exchange") || plan.contains("EvalPython")) {
-      throw new IllegalArgumentException("the frame needs a Spark job");
+    SparkSession session = execution.sparkSession();
+    SparkPlan plan =
+        session.withActive(
+            () ->
+                QueryExecution.prepareExecutedPlan(session, inOnePartition(execution.sparkPlan())));
+    String text = plan.toString();
+    if (text.contains("Exchange") || text.contains("EvalPython")) {
+      throw new IllegalArgumentException("the frame needs a Spark job: " + text);
     }
-    RDD<InternalRow> rows = execution.executedPlan().execute();
+    RDD<InternalRow> rows = plan.execute();
     if (rows.partitions().length > 1) {
       throw new IllegalArgumentException("the frame has several partitions");
     }
     return new CompiledPlan(rows);
   }
 
+  /** The plan in which operators say that their rows are in one partition, as their inputs are. */
+  private static SparkPlan inOnePartition(SparkPlan plan) {
+    return plan.transformUp(
+        new AbstractPartialFunction<SparkPlan, SparkPlan>() {
+          @Override
+          public boolean isDefinedAt(SparkPlan node) {
+            return node instanceof UnionExec
+                || node instanceof ExpandExec
+                || node instanceof CartesianProductExec;
+          }
+
+          @Override
+          public SparkPlan apply(SparkPlan node) {
+            return new CoalesceExec(1, node);
+          }
+        });
+  }
+
   /** The session in which programs are planned: a copy of the given one, made once. */
   private static synchronized SparkSession planning(SparkSession session) {
-    if (planned != session) {
-      SparkSession copy = session.cloneSession();
-      PLANNING.forEach((name, value) -> copy.conf().set(name, value));
-      planning = copy;
-      planned = session;
-    }
-    return planning;
+    return SESSIONS.computeIfAbsent(
+        session,
+        given -> {
+          SparkSession copy = given.cloneSession();
+          PLANNING.forEach((name, value) -> copy.conf().set(name, value));
+          return copy;
+        });
   }
 
   /** The results for the input, computed lazily; each is valid until the next. */
   @Override
   public java.util.Iterator<InternalRow> apply(java.util.Iterator<InternalRow> input) {
     return CollectionConverters.asJava(
-        within(
-            List.of(CollectionConverters.asScala(input)),
-            () -> results(TaskContext$.MODULE$.empty())));
+        within(List.of(() -> input), () -> results(TaskContext$.MODULE$.empty())));
   }
 
   /** The results for the inputs of this thread's run, see {@link #within}. */
@@ -107,8 +156,8 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   }
 
   /** Does a part of the work of a run with these inputs. */
-  static <T> T within(List<Iterator<InternalRow>> inputs, Supplier<T> work) {
-    List<Iterator<InternalRow>> before = INPUTS.get();
+  static <T> T within(List<Iterable<InternalRow>> inputs, Supplier<T> work) {
+    List<Iterable<InternalRow>> before = INPUTS.get();
     INPUTS.set(inputs);
     try {
       return work.get();
@@ -127,7 +176,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
 
     @Override
     public Iterator<InternalRow> compute(Partition split, TaskContext context) {
-      return INPUTS.get().get(number);
+      return CollectionConverters.asScala(INPUTS.get().get(number).iterator());
     }
 
     @Override

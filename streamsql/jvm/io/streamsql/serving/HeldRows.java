@@ -130,7 +130,7 @@ final class HeldRows {
   }
 
   /** A snapshot of the rows without those of records older than a time; thread-safe. */
-  Iterator<InternalRow> snapshot(long since) {
+  Iterable<InternalRow> snapshot(long since) {
     List<RowChunk> found = new ArrayList<>();
     List<long[]> gone = new ArrayList<>();
     for (RowChunk chunk : chunks) {
@@ -139,7 +139,7 @@ final class HeldRows {
         gone.add(chunk.gone());
       }
     }
-    return new Rows(found, gone, since);
+    return () -> new Rows(found, gone, since);
   }
 
   private static final class Rows implements Iterator<InternalRow> {

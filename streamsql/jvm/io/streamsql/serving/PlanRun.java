@@ -1,6 +1,5 @@
 package io.streamsql.serving;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicLong;
@@ -14,7 +13,6 @@ import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.sql.catalyst.InternalRow;
 import scala.Option;
 import scala.collection.Iterator;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * One run of a plan that sorts, groups or joins. It provides what these operators need of a Spark
@@ -25,14 +23,14 @@ final class PlanRun implements AutoCloseable {
   /** Below all numbers that Spark gives to its tasks. */
   private static final AtomicLong TASKS = new AtomicLong(Long.MIN_VALUE);
 
-  private final List<Iterator<InternalRow>> inputs = new ArrayList<>();
+  private final List<Iterable<InternalRow>> inputs;
   private final TaskMemoryManager memory;
   private final TaskContextImpl task;
   private final Iterator<InternalRow> results;
   private boolean closed;
 
-  PlanRun(CompiledPlan plan, List<java.util.Iterator<InternalRow>> rows) {
-    rows.forEach(each -> inputs.add(CollectionConverters.asScala(each)));
+  PlanRun(CompiledPlan plan, List<Iterable<InternalRow>> inputs) {
+    this.inputs = inputs;
     SparkEnv env = SparkEnv.get();
     long number = TASKS.getAndIncrement();
     memory = new TaskMemoryManager(env.memoryManager(), number);

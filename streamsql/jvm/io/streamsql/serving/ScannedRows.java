@@ -21,9 +21,7 @@ public final class ScannedRows implements AutoCloseable {
    * @param read the snapshot, closed at the end
    */
   ScannedRows(
-      CompiledPlan plan,
-      List<java.util.Iterator<InternalRow>> inputs,
-      List<? extends AutoCloseable> read) {
+      CompiledPlan plan, List<Iterable<InternalRow>> inputs, List<? extends AutoCloseable> read) {
     this.read = read;
     try {
       this.run = ScanThreads.run(() -> new PlanRun(plan, inputs));

@@ -99,7 +99,7 @@ public final class ServedTable implements AutoCloseable {
     TableStore.Reading reading = store.read();
     try {
       Iterator<InternalRow> rows = new StoredRows(reading, topic, low, high);
-      return new ScannedRows(program, List.of(rows), List.of(reading));
+      return new ScannedRows(program, List.of(() -> rows), List.of(reading));
     } catch (RuntimeException | Error e) {
       reading.close();
       throw e;

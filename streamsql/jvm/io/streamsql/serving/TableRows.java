@@ -82,20 +82,20 @@ final class TableRows {
       lock.unlock();
     }
     TableStore.Reading reading = store.read();
-    return new Reading(reader.apply(new StoredRows(reading, topic, null, null)), reading);
+    return new Reading(() -> reader.apply(new StoredRows(reading, topic, null, null)), reading);
   }
 
   /** The rows as they are at one moment. */
   static final class Reading implements AutoCloseable {
-    private final Iterator<InternalRow> rows;
+    private final Iterable<InternalRow> rows;
     private final TableStore.Reading stored;
 
-    Reading(Iterator<InternalRow> rows, TableStore.Reading stored) {
+    Reading(Iterable<InternalRow> rows, TableStore.Reading stored) {
       this.rows = rows;
       this.stored = stored;
     }
 
-    Iterator<InternalRow> rows() {
+    Iterable<InternalRow> rows() {
       return rows;
     }
 

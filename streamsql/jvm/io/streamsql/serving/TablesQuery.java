@@ -1,7 +1,6 @@
 package io.streamsql.serving;
 
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.rocksdb.RocksDBException;
@@ -30,7 +29,7 @@ public final class TablesQuery {
   /** The results over the current rows. */
   public ScannedRows run() throws RocksDBException {
     List<TableRows.Reading> readings = new ArrayList<>();
-    List<Iterator<InternalRow>> inputs = new ArrayList<>();
+    List<Iterable<InternalRow>> inputs = new ArrayList<>();
     try {
       for (TableRows table : tables) {
         TableRows.Reading reading = table.read();

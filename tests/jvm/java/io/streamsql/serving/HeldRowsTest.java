@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.Random;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -57,7 +56,7 @@ class HeldRowsTest {
       before.put("k" + i, (long) i);
     }
     rows.seal();
-    Iterator<InternalRow> snapshot = rows.snapshot(ALL);
+    Iterable<InternalRow> snapshot = rows.snapshot(ALL);
     for (int i = 0; i < 90_000; i++) {
       if (i % 2 == 0) {
         rows.remove(bytes("k" + i));
@@ -106,7 +105,7 @@ class HeldRowsTest {
   void nothingIsThereAtFirst() {
     rows.seal();
     rows.remove(bytes("none"));
-    assertFalse(rows.snapshot(ALL).hasNext());
+    assertFalse(rows.snapshot(ALL).iterator().hasNext());
   }
 
   private void put(String key, long value, long time) {
@@ -114,10 +113,10 @@ class HeldRowsTest {
     rows.put(bytes(key), projection.apply(new GenericInternalRow(fields)), time);
   }
 
-  private static Map<String, Long> found(Iterator<InternalRow> rows) {
+  private static Map<String, Long> found(Iterable<InternalRow> rows) {
     Map<String, Long> found = new HashMap<>();
-    while (rows.hasNext()) {
-      UnsafeRow row = (UnsafeRow) rows.next();
+    for (InternalRow each : rows) {
+      UnsafeRow row = (UnsafeRow) each;
       assertEquals(null, found.put(row.getString(0), row.getLong(1)), "two rows of a key");
     }
     return found;

@@ -1,0 +1,39 @@
+package io.streamsql.serving;
+
+import java.util.Map;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
+
+/** Spark's ANSI mode: an expression without a value, such as 1/0, is an error, not a null. */
+public final class AnsiSession {
+  private static final Map<String, String> SETTINGS =
+      Map.of(
+          "spark.sql.ansi.enabled",
+          "true",
+          // Most of these queries run once: compiling one takes longer than interpreting it.
+          "spark.sql.codegen.wholeStage",
+          "false",
+          // The size of a relation if it is unknown: products of the default overflow.
+          "spark.sql.defaultSizeInBytes",
+          "1");
+
+  private AnsiSession() {}
+
+  /** A copy of a session in this mode. */
+  public static SparkSession of(SparkSession session) {
+    SparkSession copy = session.cloneSession();
+    SETTINGS.forEach((name, value) -> copy.conf().set(name, value));
+    return copy;
+  }
+
+  /** Makes a session the active one of this thread; returns the one before. Null is none. */
+  public static SparkSession activate(SparkSession session) {
+    Option<SparkSession> before = SparkSession.getActiveSession();
+    if (session == null) {
+      SparkSession.clearActiveSession();
+    } else {
+      SparkSession.setActiveSession(session);
+    }
+    return before.isEmpty() ? null : before.get();
+  }
+}

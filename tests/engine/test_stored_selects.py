@@ -1,0 +1,103 @@
+"""SELECTs of standard SQL over plain tables and constants: stores answer, as DuckDB does."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from engine.live import Live
+
+from streamsql.errors import EvaluationError, PlanError
+from streamsql.results import Answer
+from tests.relational.small import comparable
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+STANDARD = "SET 'streamsql.sql.semantics' = 'standard';"
+TABLES = """
+CREATE TABLE $t (id INT PRIMARY KEY, a INT, b INT, c TEXT);
+CREATE TABLE $s (a INT, d BIGINT);
+INSERT INTO $t VALUES (1, 1, 5, 'x'), (2, 1, NULL, 'y'), (3, 2, 5, NULL), (4, NULL, 7, 'x');
+INSERT INTO $s VALUES (1, 10), (1, 10), (2, NULL), (9, 4);
+"""
+QUERIES = (
+    "SELECT 1 + 2, 'a' || 'b', NULL",
+    "SELECT * FROM (VALUES (1, 'a'), (2, NULL), (2, 'b')) AS v (n, w) WHERE n > 1",
+    "SELECT COUNT(*), SUM(n) FROM (VALUES (1), (2)) AS v (n)",
+    "SELECT id, a, b, c FROM $t ORDER BY b DESC NULLS LAST, id LIMIT 2",
+    "SELECT x.id, y.id FROM $t x, $t y WHERE x.b = y.b AND x.id < y.id",
+    "SELECT x.id, y.id FROM $t x LEFT JOIN $t y ON x.id < y.id AND y.b > x.b",
+    "SELECT x.id, y.d FROM $t x FULL JOIN $s y ON x.a < y.a",
+    "SELECT x.id, y.d FROM $t x CROSS JOIN $s y",
+    "SELECT id FROM $t WHERE EXISTS (SELECT * FROM $s WHERE $s.a > $t.a)",
+    "SELECT id FROM $t WHERE NOT EXISTS (SELECT * FROM $s WHERE $s.a > $t.a)",
+    "SELECT id FROM $t WHERE a NOT IN (SELECT a FROM $s WHERE d IS NOT NULL)",
+    "SELECT id, (SELECT MAX(d) FROM $s) FROM $t WHERE b > (SELECT AVG(a) FROM $s)",
+    "SELECT id, (SELECT COUNT(*) FROM $s WHERE $s.a < $t.id) FROM $t",
+    "SELECT a, COUNT(*), COUNT(DISTINCT b), COUNT(DISTINCT c), MIN(c) FROM $t GROUP BY a",
+    "SELECT a, c, SUM(b) FROM $t GROUP BY ROLLUP (a, c)",
+    "SELECT COUNT(*), SUM(a) FROM $t WHERE FALSE",
+    "SELECT a FROM $t UNION ALL SELECT a FROM $s",
+    "SELECT a FROM $t UNION SELECT a FROM $s",
+    "SELECT a FROM $t EXCEPT ALL SELECT a FROM $s",
+    "SELECT a FROM $s INTERSECT ALL SELECT a FROM $t",
+    "SELECT SUM(a) FROM (SELECT a FROM $t UNION ALL SELECT a FROM $s) u",
+    "SELECT id, SUM(b) OVER (PARTITION BY a ORDER BY id), RANK() OVER (ORDER BY b) FROM $t",
+    "SELECT DISTINCT ON (a) a, id FROM $t ORDER BY a, id DESC",
+    "SELECT id, n FROM $t, generate_series(1, id) AS g (n) WHERE id < 3",
+)
+
+
+def _answer(live: Live, sql: str) -> Answer:
+    return [part for part in live.run(sql) if isinstance(part, Answer)][-1]
+
+
+def test_stores_answer_as_duckdb_does(live: Live) -> None:
+    script = TABLES.replace("$t", "t").replace("$s", "s")
+    database = duckdb.connect()
+    database.execute(script)
+    live.run(STANDARD + TABLES)
+    for query in QUERIES:
+        expected = database.execute(query.replace("$t", "t").replace("$s", "s")).fetchall()
+        actual = [row.values for row in _answer(live, query + ";").rows]
+        assert comparable(actual) == comparable(expected), query
+
+
+def test_a_select_takes_no_spark_job(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a Spark job")
+
+    monkeypatch.setattr("streamsql.executor.lowering.batch.batch_rows", refuse)
+    live.run(STANDARD + TABLES)
+    for query in QUERIES:
+        assert list(_answer(live, query + ";").rows) is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT 1 / (a - 1) FROM $t", "division by zero"),
+        ("SELECT id % 0 FROM $t", "division by zero"),
+        ("SELECT b + 2147483647 FROM $t", "out of range"),
+        ("SELECT CAST(c AS INT) FROM $t", 'invalid input syntax for type int.*: "x"'),
+        ("SELECT (SELECT a FROM $s) FROM $t", "more than one row returned by a subquery"),
+    ],
+)
+def test_an_expression_without_a_value_is_an_error(live: Live, query: str, message: str) -> None:
+    live.run(STANDARD + TABLES)
+    with pytest.raises(EvaluationError, match=message):
+        list(_answer(live, query + ";").rows)
+
+
+def test_columns_with_defaults_and_not_null(live: Live) -> None:
+    live.run(
+        STANDARD + "CREATE TABLE $t (id INT PRIMARY KEY, a INT NOT NULL DEFAULT 5, "
+        "b TEXT NOT NULL, g INT AS a * 2);"
+    )
+    live.run("INSERT INTO $t (id, b) VALUES (1, 'x'); INSERT INTO $t VALUES (2, DEFAULT, 'y');")
+    with pytest.raises(PlanError, match="null value in column B of table"):
+        live.run("INSERT INTO $t (id, a) VALUES (3, 1);")
+    live.run("UPDATE $t SET a = s.n FROM (VALUES (1, 7)) AS s (id, n) WHERE $t.id = s.id;")
+    rows = sorted(row.values for row in _answer(live, "SELECT id, a, b, g FROM $t;").rows)
+    assert rows == [(1, 7, "x", 14), (2, 5, "y", 10)]
+    with pytest.raises(PlanError, match="null value in column A"):
+        live.run("UPDATE $t SET a = NULL WHERE id = 1;")
