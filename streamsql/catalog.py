@@ -140,6 +140,8 @@ class View:
     query: Query
     reads: frozenset[str]
     statement: str = ""
+    is_standard: bool = False
+    """Whether the query has the meaning of standard SQL."""
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,13 @@ def element_type(t: SQLType) -> SQLType:
     return inner
 
 
+def innermost(t: SQLType) -> SQLType:
+    """The type of what arrays of arrays hold."""
+    while is_array(t):
+        t = element_type(t)
+    return t
+
+
 def key_type(t: SQLType) -> SQLType:
     inner: SQLType = t.expressions[0]
     return inner

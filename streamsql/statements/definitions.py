@@ -16,6 +16,7 @@ from streamsql.runtime.state import Context
 from streamsql.runtime.topics import KafkaTopics, create_topic
 from streamsql.statements.control import still_running
 from streamsql.statements.dispatch import handle
+from streamsql.statements.tables.seen import forget
 
 _KEPT = "The topic {} will be deleted at the next start."
 
@@ -78,6 +79,7 @@ def _drop(statement: DropSource | DropMaterializedView, context: Context) -> Ite
     # Not under the lock: a query that does not stop blocks no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
     # A query that still writes would create the topic again.
+    forget(context.session, deletes)
     failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
     return [
         Message(_dropped(planned.source)),

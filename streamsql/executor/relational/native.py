@@ -26,6 +26,7 @@ from streamsql.planner.relational.algebra import (
     UnionAll,
     Values,
 )
+from streamsql.types import element_type, is_array
 
 Carried = Sequence[str]
 
@@ -129,10 +130,18 @@ def generated(rows: DataFrame, node: Generate) -> DataFrame:
     return found.drop("$position", "$element")
 
 
+def _flat(array: Expression) -> Column:
+    """An array of arrays as one of their elements."""
+    found, kind = column(array), array.type
+    while kind is not None and is_array(element_type(kind)):
+        found, kind = F.flatten(found), element_type(kind)
+    return found
+
+
 def _elements(call: Expression) -> Column:
     """The rows of a table function as an array."""
     if isinstance(call, exp.Unnest):
-        arrays = [column(array) for array in call.expressions]
+        arrays = [_flat(array) for array in call.expressions]
         if len(arrays) == 1:
             return arrays[0]
         return F.arrays_zip(*(array.alias(str(i)) for i, array in enumerate(arrays)))

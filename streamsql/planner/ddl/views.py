@@ -20,7 +20,10 @@ from streamsql.planner.relational.planning import standard_plan
 from streamsql.planner.select.build import build_inner
 from streamsql.planner.select.named_queries import names_in
 from streamsql.properties import CREATE_OR_REPLACE, SEMANTICS, get_bool, get_text
+from streamsql.schema import Column, FormatSpec, Kind, Schema, Topic
 from streamsql.types import quote
+
+_NO_TOPIC = Topic("", FormatSpec("NONE"), FormatSpec("NONE"))
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def plan_create_view(
             span=statement.span,
         )
     reads = frozenset(names_in(query))
-    view = View(name, query, reads, to_sql(statement))
+    view = View(name, query, reads, to_sql(statement), standard)
     if standard:
         if reads & {name, *views_over([name], catalog)}:
             raise PlanError(f"view {name} reads itself", span=statement.span)
@@ -109,6 +112,10 @@ def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[s
 
 def source_of(view: View, catalog: Catalog) -> Source:
     """Schema of the view for its readers."""
+    if view.is_standard:
+        output = standard_plan(view.query, catalog).output
+        schema = Schema(tuple(Column(field.name, field.type) for field in output))
+        return Source(view.name, Kind.TABLE, schema, _NO_TOPIC)
     with using(functions_of(catalog)):
         return build_inner(view.query, catalog, view.name).source
 

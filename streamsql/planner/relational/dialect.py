@@ -14,6 +14,7 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import Expression
+from streamsql.planner.relational import typing
 from streamsql.planner.relational.algebra import Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import cast, number, operand, transformed, typed
@@ -493,6 +494,21 @@ def _within_group(node: Expression) -> Expression:
     return exp.WithinGroup(this=call, expression=node.expression.copy())
 
 
+def _at_extreme(node: Expression) -> Expression:
+    """ARG_MIN and ARG_MAX give a value, as in DuckDB; those of Spark may give null."""
+    changed = node.copy()
+    is_null = exp.Is(this=operand(node.this.copy()), expression=exp.Null())
+    case = exp.Case(ifs=[exp.If(this=is_null, true=exp.Null())], default=node.expression.copy())
+    changed.set("expression", typed(case, typing.kind_of(node.expression)))
+    return changed
+
+
+def _array_any(node: Expression) -> Expression:
+    """sqlglot writes it as true for an empty array, and knows no null."""
+    arguments = [node.this.copy(), node.expression.copy()]
+    return exp.Anonymous(this="EXISTS", expressions=arguments)
+
+
 # -- windows -------------------------------------------------------------------------------------
 
 _ORDERED = (
@@ -538,4 +554,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Filter: _filter,
     exp.WithinGroup: _within_group,
     exp.Window: _window,
+    exp.ArgMin: _at_extreme,
+    exp.ArgMax: _at_extreme,
+    exp.ArrayAny: _array_any,
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from streamsql.properties import CONSISTENCY_TOKEN
 from streamsql.runtime.state import Context
 from streamsql.session import Session
-from streamsql.tokens import merged, to_token
+from streamsql.tokens import from_token, merged, to_token
 
 Ends = Mapping[int, int]
 
@@ -17,6 +17,15 @@ def remember(session: Session, ends: Mapping[str, Ends]) -> None:
     """Later queries of the session see the topics up to these offsets at least."""
     known = session.properties.get(CONSISTENCY_TOKEN)
     session.properties[CONSISTENCY_TOKEN] = merged(known, to_token(ends))
+
+
+def forget(session: Session, topics: Iterable[str]) -> None:
+    """The topics are deleted: offsets of new ones of their names begin again."""
+    known = session.properties.get(CONSISTENCY_TOKEN)
+    if known:
+        ends = from_token(known)
+        left = {topic: ends[topic] for topic in ends if topic not in set(topics)}
+        session.properties[CONSISTENCY_TOKEN] = to_token(left)
 
 
 def up_to_date(context: Context, topic: str) -> Context:

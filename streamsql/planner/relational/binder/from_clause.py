@@ -37,7 +37,7 @@ from streamsql.planner.relational.expressions import (
     typed,
 )
 from streamsql.schema import Kind, WindowType
-from streamsql.types import BIGINT, SQLType, element_type
+from streamsql.types import BIGINT, SQLType, element_type, innermost
 
 ONE_ROW = Values(((),))
 
@@ -352,7 +352,7 @@ _KINDS = {
 
 def _types(call: Expression) -> list[SQLType]:
     if isinstance(call, exp.Unnest):
-        return [element_type(typing.kind_of(item)) for item in call.expressions]
+        return [innermost(element_type(typing.kind_of(item))) for item in call.expressions]
     return [typing.kind_of(call)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sqlglot import exp
 
 from streamsql import types
@@ -14,6 +16,7 @@ from streamsql.planner.relational.binder.pending import (
 from streamsql.planner.relational.binder.rules import SYMBOLS, Rules
 from streamsql.planner.relational.binder.scopes import resolve
 from streamsql.planner.relational.expressions import (
+    cast,
     operand,
     typed,
 )
@@ -34,7 +37,7 @@ class ValueRules(Rules):
             return typed(node.copy(), UNKNOWN)
         text = node.name
         if "e" in text.lower():
-            return typed(node.copy(), DOUBLE)
+            return _scientific(node)
         if "." in text:
             digits = text.replace(".", "").lstrip("-").lstrip("0")
             scale = len(text.split(".")[1])
@@ -233,3 +236,14 @@ def length(months: int, millis: int) -> Expression:
         whole = one if whole is None else typed(exp.Add(this=whole, expression=one), INTERVAL)
     assert whole is not None
     return whole
+
+
+def _scientific(node: exp.Literal) -> Expression:
+    """A number with an exponent: NUMERIC, as in PostgreSQL, if that has the digits."""
+    text = format(Decimal(node.name), "f")
+    whole, _, fraction = text.lstrip("-").partition(".")
+    digits = max(len(whole.lstrip("0")) + len(fraction), 1)
+    if digits > types.MAX_PRECISION:
+        return typed(node.copy(), DOUBLE)
+    kind = types.decimal(digits, len(fraction))
+    return cast(typed(exp.Literal.number(text), kind), kind)
