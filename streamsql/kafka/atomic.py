@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import KafkaException, Producer
 
 from streamsql.errors import InternalError
-from streamsql.kafka.records import NewRecord, Settings, Written, failure
+from streamsql.kafka.records import NewRecord, Settings, Written, failure, is_unknown_topic
 
 _PREFIX = "streamsql-changes-"
 
@@ -81,8 +81,14 @@ class AtomicWriter:
                 on_delivery=call.ended,
             )
 
+        asked = False
         while True:
             try:
                 return call.queue(produce)
             except BufferError:
                 producer.poll(0.05)
+            except KafkaException as error:
+                if asked or not is_unknown_topic(error):
+                    raise
+                asked = True
+                producer.list_topics(topic, timeout=self._timeout)

@@ -90,6 +90,12 @@ def error_text(error: KafkaException) -> str:
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause)
 
 
+def is_unknown_topic(error: KafkaException) -> bool:
+    """Whether a producer takes the topic for missing. Its cache says so for minutes, in which the
+    topic may have been created again: `list_topics` refreshes it."""
+    return bool(error.args[0].code() == KafkaError._UNKNOWN_TOPIC)
+
+
 class Writer:
     """A producer that threads share: each call waits for its own records, and hears of no others.
 
@@ -150,7 +156,7 @@ class Writer:
                 time.sleep(POLL_SECONDS)
                 self._raise_failed(call)
             except KafkaException as error:
-                if asked or error.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+                if asked or not is_unknown_topic(error):
                     raise failure(self._bootstrap, f"write to {topic}", error) from error
                 asked = True
                 self._ask_for(topic)
@@ -167,8 +173,7 @@ class Writer:
         )
 
     def _ask_for(self, topic: str) -> None:
-        """Refreshes the producer's metadata of a topic: a missing topic is cached for minutes, and
-        may have been recreated."""
+        """Refreshes the producer's metadata of a topic."""
         try:
             self._producer.list_topics(topic, timeout=self._timeout)
         except KafkaException as error:

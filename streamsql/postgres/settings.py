@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from streamsql.errors import ConfigError
 from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
@@ -79,10 +79,11 @@ def _date_style(value: str) -> str:
 
 
 def _zone(value: str) -> str:
-    try:
-        return value if ZoneInfo(value) else value
-    except (ValueError, OSError):
-        raise ValueError(f"unknown time zone {value}") from None
+    zones = {name.lower(): name for name in available_timezones()}
+    found = zones.get(value.lower())
+    if found is None:
+        raise ValueError(f"unknown time zone {value}")
+    return found
 
 
 def _timeout(value: str) -> str:

@@ -59,6 +59,20 @@ def test_a_topic_that_was_missing_is_written_to_once_it_is_there(
     assert kafka.insert(topic_name, [record]) == {0: 1}
 
 
+def test_transactions_write_to_a_topic_that_is_created_again(
+    kafka: KafkaClient, topic_name: str
+) -> None:
+    rows = [NewRecord(b"k", b"v"), NewRecord(b"k", b"w")]
+    kafka.create_topic(topic_name)
+    kafka.write_together({topic_name: rows})
+    kafka.delete_topic(topic_name)
+    assert kafka._atomic is not None and kafka._atomic._producer is not None
+    kafka._atomic._producer.list_topics(topic_name, timeout=10)
+    time.sleep(4)  # Longer than a client waits for the news of a new topic.
+    kafka.create_topic(topic_name)
+    assert kafka.write_together({topic_name: rows}) == {topic_name: {0: 2}}
+
+
 def test_the_broker_rejects_names_and_settings(kafka: KafkaClient) -> None:
     with pytest.raises(ConfigError, match="cannot create the topic a b"):
         kafka.create_topic("a b")

@@ -509,6 +509,10 @@ def _array_any(node: Expression) -> Expression:
     return exp.Anonymous(this="EXISTS", expressions=arguments)
 
 
+def _array_reverse(node: Expression) -> Expression:
+    return exp.Anonymous(this="REVERSE", expressions=[node.this.copy()])
+
+
 # -- windows -------------------------------------------------------------------------------------
 
 _ORDERED = (
@@ -557,4 +561,5 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.ArgMin: _at_extreme,
     exp.ArgMax: _at_extreme,
     exp.ArrayAny: _array_any,
+    exp.ArrayReverse: _array_reverse,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -80,6 +81,9 @@ _OWN_NAMES = {
 def build(function: str, arguments: list[Expression]) -> Expression:
     """The call as sqlglot's node; the arguments are typed, the call is not."""
     function = _OWN_NAMES.get(function, function)
+    if function == "TO_CHAR" and isinstance(pattern := arguments[-1], exp.Literal):
+        # sqlglot knows the hours in capital letters only.
+        pattern.set("this", re.sub("hh(24|12)", lambda found: found[0].upper(), pattern.name))
     if (own := _OWN.get(function)) is not None:
         return own(arguments)
     builder = Postgres.Parser.FUNCTIONS.get(function)
@@ -135,6 +139,8 @@ def _date_part(arguments: list[Expression]) -> Expression:
 
 def _greatest(node: type[exp.Expr]) -> Callable[[list[Expression]], Expression]:
     def of(arguments: list[Expression]) -> Expression:
+        if len(arguments) == 1:
+            return exp.Coalesce(this=arguments[0])
         return node(this=arguments[0], expressions=arguments[1:], ignore_nulls=True)
 
     return of
@@ -325,12 +331,27 @@ def _moment(call: Expression) -> SQLType:
 
 def _rounded(call: Expression) -> SQLType:
     kind = _numeric(call)
+    digits = _digits(call)
+    if types.is_decimal(kind) and digits is not None:
+        precision, scale = types.precision_scale(kind)
+        # A digit more: 9.5 becomes 10.
+        whole = precision - scale + 1
+        return types.decimal(min(whole + digits, types.MAX_PRECISION), digits)
     if not types.is_decimal(kind):
         if is_integer(kind) and call.args.get("decimals") is not None:
             call.this.replace(cast(call.this.copy(), NUMERIC))
             return NUMERIC
         return kind if kind == DOUBLE else DOUBLE if _as_double(call) else kind
     return kind
+
+
+def _digits(call: Expression) -> int | None:
+    """To how many digits after the point a number is rounded; None: only a row says it."""
+    given = call.args.get("decimals")
+    if given is None:
+        return 0
+    constant = isinstance(given, exp.Literal) and given.name.isdigit()
+    return min(int(given.name), types.MAX_PRECISION) if constant else None
 
 
 def _as_double(call: Expression) -> bool:
@@ -377,8 +398,15 @@ def _length(call: Expression) -> SQLType:
 
 def _concat(call: Expression) -> SQLType:
     for value in list(call.expressions):
-        value.replace(coerced(value.copy(), STRING))
+        value.replace(_letter(value) if value.type == BOOLEAN else coerced(value.copy(), STRING))
     return STRING
+
+
+def _letter(value: Expression) -> Expression:
+    """A BOOLEAN as PostgreSQL's functions of any type write it, unlike a cast."""
+    yes, no = (exp.Literal.string(text) for text in "tf")
+    ifs = [exp.If(this=value.copy(), true=yes), exp.If(this=exp.Not(this=value.copy()), true=no)]
+    return typed(exp.Case(ifs=ifs), STRING)
 
 
 def _group_concat(call: Expression) -> SQLType:
@@ -476,6 +504,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.CurrentTimestamp: _always(TIMESTAMP),
     exp.CurrentDate: _always(DATE),
     exp.Array: _array_of,
+    **dict.fromkeys((exp.ArrayMin, exp.ArrayMax), _element),
     exp.ArrayContains: _contains,
     **dict.fromkeys((exp.ArraySize, exp.StrToMap), _always(INT)),
     **dict.fromkeys((exp.Unnest, exp.Explode), _element),

@@ -149,6 +149,13 @@ class ValueRules(Rules):
             return value
         if typing.is_open(kind_of(value)) and types.is_array(target):
             return typing.coerced(value, target)
+        numbers_as_times = types.is_time(target) and types.is_numeric(kind_of(value))
+        times_as_numbers = types.is_numeric(target) and types.is_time(kind_of(value))
+        if numbers_as_times or times_as_numbers:
+            raise TypeMismatchError(
+                f"cannot cast type {typing.name(kind_of(value))} to {typing.name(target)}",
+                span=span_of(node),
+            )
         return typed(exp.Cast(this=value, to=target.copy()), target)
 
     def _array(self, node: exp.Array) -> Expression:
