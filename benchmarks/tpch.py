@@ -49,7 +49,7 @@ SETTINGS = {
     "streamsql.consistency.timeout.ms": "600000",
 }
 _START_SECONDS = 300.0
-_FLUSH_SECONDS = 1800.0
+_FLUSH_SECONDS = 600.0
 _BURSTS = 100
 """A second."""
 _POLL_SECONDS = 0.02
@@ -282,7 +282,8 @@ class House:
             try:
                 self.run("FLUSH;")
                 return
-            except ExternalError:
+            except ExternalError as error:
+                print(error.message, file=sys.stderr, flush=True)
                 if time.monotonic() > deadline:
                     raise
 

@@ -65,12 +65,16 @@ def test_pipelines_over_changing_topics_keep_up(
         if query.name in pipelines.values():
             rehearsal.plan(query._jsq, plans)
     least = dict.fromkeys(SHAPES, RATE * PATIENCE)
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
+    # In micro-batches the lag includes the rest between two of them.
+    most = {name: RATE if shape.real_time else 5 * RATE for name, shape in SHAPES.items()}
+    late = dict(least)
+    begin = time.monotonic()
+    # First batches take seconds on a machine that other tests share. A query that stands still
+    # never has so little lag.
+    while (passed := time.monotonic() - begin) < SECONDS or (late and passed < PATIENCE):
         time.sleep(0.5)
         for name, info in found().items():
             least[name] = min(least[name], info.lag or 0)
-    # In micro-batches the lag includes the rest between two of them.
-    most = {name: RATE if shape.real_time else 5 * RATE for name, shape in SHAPES.items()}
-    assert {name: lag for name, lag in least.items() if lag > most[name]} == {}
+        late = {name: lag for name, lag in least.items() if lag > most[name]}
+    assert late == {}
     assert all(q.state is QueryState.RUNNING for q in found().values())

@@ -21,10 +21,10 @@ def remember(session: Session, ends: Mapping[str, Ends]) -> None:
 
 def forget(session: Session, topics: Iterable[str]) -> None:
     """The topics are deleted: offsets of new ones of their names begin again."""
-    known = session.properties.get(CONSISTENCY_TOKEN)
-    if known:
-        ends = from_token(known)
-        left = {topic: ends[topic] for topic in ends if topic not in set(topics)}
+    known = session.properties.pop(CONSISTENCY_TOKEN, None)
+    gone = set(topics)
+    left = {t: ends for t, ends in from_token(known).items() if t not in gone} if known else {}
+    if left:
         session.properties[CONSISTENCY_TOKEN] = to_token(left)
 
 

@@ -1,8 +1,8 @@
 package io.streamsql.source;
 
 import io.streamsql.runs.QueryRun;
+import java.nio.ByteBuffer;
 import java.util.Collections;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -16,7 +16,9 @@ public final class Clock implements QueryRun.Part {
   static final long NEVER = Long.MAX_VALUE;
   private static final long PERIOD = 1_000;
 
-  private final Map<List<Integer>, Long> moments = new ConcurrentHashMap<>();
+  private record Place(int operator, ByteBuffer key) {}
+
+  private final Map<Place, Long> moments = new ConcurrentHashMap<>();
   private volatile long last = NEVER;
 
   /** That of a run. */
@@ -24,14 +26,12 @@ public final class Clock implements QueryRun.Part {
     return run.own(Clock.class, Clock::new);
   }
 
-  /**
-   * The calling task, a part of an operator, has its next row at a time, or {@link #NEVER}; null:
-   * it has none.
-   */
-  public static void next(int operator, int part, Long time) {
+  /** The next row under a key of an operator of the calling task is due at a time; null: none is. */
+  public static void next(int operator, byte[] key, Long time) {
     QueryRun run = QueryRun.current();
     if (run != null) {
-      of(run).moments.put(List.of(operator, part), time == null ? NEVER : time);
+      Place place = new Place(operator, ByteBuffer.wrap(key.clone()));
+      of(run).moments.put(place, time == null ? NEVER : time);
     }
   }
 

@@ -73,7 +73,7 @@ public final class TemporalRows extends ViewOperator {
       }
     }
     byte[] next = store.first(moments);
-    Clock.next(number, ByteBuffer.wrap(key).hashCode(), next == null ? null : millis(moment(next)));
+    Clock.next(number, key, next == null ? null : millis(moment(next)));
     return new Results(2)
         .rows(
             results.rows().stream().map(each -> new Object[] {each.weight(), each.row()}).toList());
