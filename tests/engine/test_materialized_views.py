@@ -126,3 +126,14 @@ def test_what_is_no_view_is_refused(live: Live) -> None:
         live.run("CREATE MATERIALIZED VIEW $v AS SELECT id, id FROM $c;")
     with pytest.raises(CatalogError, match="not a materialized view"):
         live.run("DROP MATERIALIZED VIEW $c;")
+
+
+def test_a_flush_after_a_restart_has_nothing_to_wait_for(live: Live) -> None:
+    """What a transaction has written ends with a marker, which no batch reads."""
+    _standard(live)
+    live.run(TABLES + VIEW + "FLUSH;")
+    live.restart()
+    begin = time.monotonic()
+    live.run("FLUSH;")
+    assert time.monotonic() - begin < 60
+    assert _rows(live, "SELECT * FROM $v;") == [("north", 30, 2), ("south", 5, 1)]

@@ -26,7 +26,9 @@ public final class Clock implements QueryRun.Part {
     return run.own(Clock.class, Clock::new);
   }
 
-  /** The next row under a key of an operator of the calling task is due at a time; null: none is. */
+  /**
+   * The next row under a key of an operator of the calling task is due at a time; null: none is.
+   */
   public static void next(int operator, byte[] key, Long time) {
     QueryRun run = QueryRun.current();
     if (run != null) {
