@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -79,11 +80,16 @@ def _date_style(value: str) -> str:
 
 
 def _zone(value: str) -> str:
-    zones = {name.lower(): name for name in available_timezones()}
-    found = zones.get(value.lower())
+    found = _zones().get(value.lower())
     if found is None:
         raise ValueError(f"unknown time zone {value}")
     return found
+
+
+@cache
+def _zones() -> dict[str, str]:
+    """The names of time zones by their lower case: the files of a folder, read once."""
+    return {name.lower(): name for name in available_timezones()}
 
 
 def _timeout(value: str) -> str:

@@ -78,8 +78,8 @@ def _drop(statement: DropSource | DropMaterializedView, context: Context) -> Ite
     assert isinstance(planned, DropPlan)
     # Not under the lock: a query that does not stop blocks no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
-    # A query that still writes would create the topic again.
     forget(context.session, deletes)
+    # A query that still writes would create the topic again.
     failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
     return [
         Message(_dropped(planned.source)),

@@ -157,7 +157,7 @@ def _accumulated(
         if each.condition is not None:
             counts = counts & F.coalesce(native.column(each.condition), F.lit(False))
         if isinstance(each, _Extreme):
-            numbers.append(F.when(counts, each.number).alias(f"e{i}"))
+            numbers.append(F.when(counts, each.number))
             continue
         totals.append((f"c{i}", F.when(counts, weight).otherwise(F.lit(0)), LongType()))
         if each.function is not exp.Count and each.argument is not None and value is not None:
@@ -191,11 +191,10 @@ def _accumulated(
         view.scope.jvm.unpack(F.col("sums"), sums).alias("$sums"),
         *(F.col(f"e{i}") for i in range(len(numbers))),
     )
-    results, extremes = [], 0
+    results, extremes = [], (F.col(f"e{i}") for i in range(len(numbers)))
     for i, ((own, _), each) in enumerate(zip(node.aggregates, kept, strict=True)):
         if isinstance(each, _Extreme):
-            results.append(native.cell(own, each.value(F.col(f"e{extremes}"))))
-            extremes += 1
+            results.append(native.cell(own, each.value(next(extremes))))
             continue
         count = quoted("$sums").getField(f"c{i}")
         if each.function is exp.Count:

@@ -113,7 +113,7 @@ class ViewLowering(Maintenance):
         spark = self.scope.context.spark
         rows = [
             native.constants(spark, Values((row,), node.columns)).select(
-                self.scope.jvm.pack(F.struct(F.lit(i).alias("n")), _NUMBER).alias("key"),
+                self._number(F.lit(i)).alias("key"),
                 self.packed(node.columns).alias("row"),
             )
             for i, row in enumerate(node.rows)
@@ -174,7 +174,7 @@ class ViewLowering(Maintenance):
         parts = self.dataflow.partitions
         row = self.packed(fields)
         changes = self.changes(node.input).select(
-            self._part(F.pmod(F.hash(row), F.lit(parts))).alias("key"),
+            self._number(F.pmod(F.hash(row), F.lit(parts))).alias("key"),
             row.alias("row"),
             quoted(WEIGHT).alias("weight"),
             F.unix_micros(native.column(moment)).alias("moment"),
@@ -183,7 +183,7 @@ class ViewLowering(Maintenance):
             F.explode(F.sequence(F.lit(0), F.lit(parts - 1))).alias("part"), "moment"
         )
         clock = clock.select(
-            self._part(F.col("part")).alias("key"),
+            self._number(F.col("part")).alias("key"),
             F.lit(None).cast("binary").alias("row"),
             F.lit(0).cast("bigint").alias("weight"),
             "moment",
@@ -193,7 +193,7 @@ class ViewLowering(Maintenance):
         result = self.keyed(rows, "TemporalRows", number, node.since is not None)
         return self.unpacked(result, {"row": fields})
 
-    def _part(self, number: Column) -> Column:
+    def _number(self, number: Column) -> Column:
         return self.scope.jvm.pack(F.struct(number.cast("int").alias("n")), _NUMBER)
 
     # -- sets ------------------------------------------------------------------------------------

@@ -112,12 +112,12 @@ def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[s
 
 def source_of(view: View, catalog: Catalog) -> Source:
     """Schema of the view for its readers."""
-    if view.is_standard:
-        output = standard_plan(view.query, catalog).output
-        schema = Schema(tuple(Column(field.name, field.type) for field in output))
-        return Source(view.name, Kind.TABLE, schema, _NO_TOPIC)
     with using(functions_of(catalog)):
-        return build_inner(view.query, catalog, view.name).source
+        if not view.is_standard:
+            return build_inner(view.query, catalog, view.name).source
+        output = standard_plan(view.query, catalog).output
+    schema = Schema(tuple(Column(field.name, field.type) for field in output))
+    return Source(view.name, Kind.TABLE, schema, _NO_TOPIC)
 
 
 def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:

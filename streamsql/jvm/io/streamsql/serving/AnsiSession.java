@@ -1,5 +1,6 @@
 package io.streamsql.serving;
 
+import io.streamsql.queries.Sessions;
 import java.util.Map;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
@@ -21,9 +22,7 @@ public final class AnsiSession {
 
   /** A copy of a session in this mode. */
   public static SparkSession of(SparkSession session) {
-    SparkSession copy = session.cloneSession();
-    SETTINGS.forEach((name, value) -> copy.conf().set(name, value));
-    return copy;
+    return Sessions.copy(session, SETTINGS);
   }
 
   /** Makes a session the active one of this thread; returns the one before. Null is none. */

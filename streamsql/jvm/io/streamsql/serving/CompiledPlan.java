@@ -1,6 +1,7 @@
 package io.streamsql.serving;
 
 import io.streamsql.queries.PlannedRows;
+import io.streamsql.queries.Sessions;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -131,13 +132,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
 
   /** The session in which programs are planned: a copy of the given one, made once. */
   private static synchronized SparkSession planning(SparkSession session) {
-    return SESSIONS.computeIfAbsent(
-        session,
-        given -> {
-          SparkSession copy = given.cloneSession();
-          PLANNING.forEach((name, value) -> copy.conf().set(name, value));
-          return copy;
-        });
+    return SESSIONS.computeIfAbsent(session, given -> Sessions.copy(given, PLANNING));
   }
 
   /** The results for the input, computed lazily; each is valid until the next. */

@@ -77,7 +77,7 @@ public final class Accumulators extends ViewOperator {
       after = after == null ? more : sum(after, more);
       for (int i = 0; i < numbers; i++) {
         if (!row.isNullAt(i + 3)) {
-          changed.get(i).add(item(row.getLong(i + 3)), row.getLong(2));
+          changed.get(i).add(Weights.ordered(row.getLong(i + 3)), row.getLong(2));
         }
       }
     }
@@ -118,14 +118,9 @@ public final class Accumulators extends ViewOperator {
     Long[] found = new Long[numbers];
     for (int i = 0; i < numbers; i++) {
       byte[] first = store.first(prefixed(i + 1, key));
-      found[i] = first == null ? null : Weights.number(first) ^ Long.MIN_VALUE;
+      found[i] = first == null ? null : Weights.ofOrdered(first);
     }
     return found;
-  }
-
-  /** The number as bytes of the same order. */
-  private static byte[] item(long number) {
-    return Weights.bytes(number ^ Long.MIN_VALUE);
   }
 
   private byte[] sum(byte[] one, byte[] other) {

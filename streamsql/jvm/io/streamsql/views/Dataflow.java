@@ -1,5 +1,6 @@
 package io.streamsql.views;
 
+import io.streamsql.queries.Sessions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -53,8 +54,7 @@ public final class Dataflow {
   public Dataflow(SparkSession session, int partitions) {
     this.session = session;
     this.partitions = partitions;
-    planning = session.cloneSession();
-    PLANNING.forEach((name, value) -> planning.conf().set(name, value));
+    planning = Sessions.copy(session, PLANNING);
     planning.conf().set("spark.sql.shuffle.partitions", String.valueOf(partitions));
   }
 

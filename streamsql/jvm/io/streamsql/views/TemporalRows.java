@@ -62,7 +62,7 @@ public final class TemporalRows extends ViewOperator {
         results.add(change.row.row(), change.row.weight());
       }
       if (isToCome) {
-        byte[] item = item(change.moment);
+        byte[] item = Weights.ordered(change.moment);
         byte[] at = at(key, item);
         Weights.apply(store, at, List.of(change.row));
         if (store.hasItems(at)) {
@@ -73,7 +73,7 @@ public final class TemporalRows extends ViewOperator {
       }
     }
     byte[] next = store.first(moments);
-    Clock.next(number, key, next == null ? null : millis(moment(next)));
+    Clock.next(number, key, next == null ? null : millis(Weights.ofOrdered(next)));
     return new Results(2)
         .rows(
             results.rows().stream().map(each -> new Object[] {each.weight(), each.row()}).toList());
@@ -82,7 +82,7 @@ public final class TemporalRows extends ViewOperator {
   /** The rows whose moment has come leave the store. */
   private void leave(byte[] moments, byte[] key, long now, ViewStore store, Weights results) {
     byte[] next = store.first(moments);
-    while (next != null && moment(next) <= now) {
+    while (next != null && Weights.ofOrdered(next) <= now) {
       byte[] at = at(key, next);
       for (Weighted each : Weights.stored(store, at)) {
         results.add(each.row(), enters ? each.weight() : -each.weight());
@@ -98,15 +98,6 @@ public final class TemporalRows extends ViewOperator {
   private static byte[] at(byte[] key, byte[] item) {
     byte[] found = prefixed(ROWS, key);
     return ByteBuffer.allocate(found.length + item.length).put(found).put(item).array();
-  }
-
-  /** The moment as bytes of the same order. */
-  private static byte[] item(long moment) {
-    return Weights.bytes(moment ^ Long.MIN_VALUE);
-  }
-
-  private static long moment(byte[] item) {
-    return Weights.number(item) ^ Long.MIN_VALUE;
   }
 
   /** The first millisecond that is not before the moment. */

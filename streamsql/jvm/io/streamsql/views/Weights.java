@@ -58,6 +58,16 @@ final class Weights {
     }
   }
 
+  /** The number as bytes that have the order of numbers. */
+  static byte[] ordered(long number) {
+    return bytes(number ^ Long.MIN_VALUE);
+  }
+
+  /** The number of such bytes. */
+  static long ofOrdered(byte[] bytes) {
+    return number(bytes) ^ Long.MIN_VALUE;
+  }
+
   static long number(byte[] bytes) {
     return ByteBuffer.wrap(bytes).getLong();
   }
