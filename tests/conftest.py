@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import uuid
 from collections import Counter, defaultdict
@@ -35,6 +36,17 @@ gc.set_threshold(10_000, 20, 20)
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{_options} {_QUICK_JVM}".strip()
+
+
+class _Loggers(dict[str, Any]):
+    """pytest 9.2 goes through all loggers, unlocked, before each test, while threads of an engine
+    add some: goes once `catching_logs` of `_pytest/logging.py` locks."""
+
+    def values(self) -> Any:
+        return list(super().values())
+
+
+logging.root.manager.loggerDict = _Loggers(logging.root.manager.loggerDict)
 
 
 class ByFile(LoadScopeScheduling):

@@ -80,9 +80,23 @@ public final class QueryRun {
     return query;
   }
 
-  /** The run's object of a class, made when it is first asked for. */
+  /**
+   * The run's object of a class, made when it is first asked for. Its maker may ask the run for
+   * objects of other classes.
+   */
   public <T extends Part> T own(Class<T> type, Supplier<T> make) {
-    return type.cast(owned.computeIfAbsent(type, any -> make.get()));
+    Part known = owned.get(type);
+    return type.cast(known == null ? added(type, make) : known);
+  }
+
+  /** Under a lock, since {@code computeIfAbsent} allows no nested additions to the same map. */
+  private synchronized Part added(Class<?> type, Supplier<? extends Part> make) {
+    Part known = owned.get(type);
+    if (known == null) {
+      known = make.get();
+      owned.put(type, known);
+    }
+    return known;
   }
 
   /** The run's object of a class; null: there is none. */
