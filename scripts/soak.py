@@ -73,6 +73,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "restarts": [(*_PYTEST, "-n", "2", *_BY_FILE, "-m", _HEAVY, "tests/engine")],
     "queries": [
         _slow("tests/queries/test_cases.py", "tests/queries/test_modes.py"),
+        _slow("tests/queries/test_answers.py", "tests/functions"),
         # `make test` interprets their expressions.
         (*_PYTEST, "-m", _HEAVY, "tests/queries/test_cases.py"),
     ],

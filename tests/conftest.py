@@ -104,15 +104,16 @@ def _seconds(file: str) -> float:
     return _SECONDS.get(file.removeprefix("tests/"), _SECONDS.get(folder, 1.0))
 
 
-_varied: set[str] = set()
+_variants: Counter[str] = Counter()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.get_closest_marker("variants"):
+    if (mark := item.get_closest_marker("variants")) is not None:
         test = item.nodeid.partition("[")[0]
-        if test in _varied:
+        number, every = _variants[test], mark.kwargs.get("every")
+        _variants[test] += 1
+        if number if every is None else number % every:
             item.add_marker(pytest.mark.slow)
-        _varied.add(test)
 
 
 @pytest.hookimpl(trylast=True)

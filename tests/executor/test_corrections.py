@@ -52,6 +52,7 @@ def rows(kafka: KafkaClient, topic: str) -> dict[bytes, tuple[bytes, int | None]
     }
 
 
+@pytest.mark.variants(every=3)
 @pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize(
     ("compared", "written_since", "most", "held"),

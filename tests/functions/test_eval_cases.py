@@ -54,6 +54,7 @@ def test_case(case: Case, evaluated: Evaluated, rewrite: bool) -> None:
     check(case, {"eval": evaluated.eval, "fails": evaluated.fails}, rewrite)
 
 
+@pytest.mark.variants(every=4)
 @pytest.mark.parametrize("path", sorted((CASES / "functions").glob("*.txt")), ids=lambda p: p.stem)
 def test_compiled(path: Path, spark: SparkSession) -> None:
     """The same values from the code that Spark compiles, as queries run it."""

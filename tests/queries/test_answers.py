@@ -61,6 +61,7 @@ def test_answers(name: str, fixture: Fixture) -> None:
         run.close()
 
 
+@pytest.mark.variants(every=3)
 @pytest.mark.parametrize(("file", "name"), COMPARED)
 def test_the_same_as_stored(file: str, name: str, fixture: Fixture) -> None:
     run = AnsweredRun(_cases(CASES / "queries" / f"{file}.json")[name], fixture)

@@ -63,6 +63,7 @@ def charts() -> Iterator[Any]:
         yield pytest.param(case, id=case.id, marks=marks)
 
 
+@pytest.mark.variants(every=3)
 @pytest.mark.parametrize("case", list(charts()))
 def test_chart(case: Case, ours: Answers, rewrite: bool) -> None:
     known = recorded(case)

@@ -65,6 +65,7 @@ def house() -> House:
     return House()
 
 
+@pytest.mark.variants(every=3)
 @pytest.mark.parametrize("name", all_queries())
 def test_a_view_is_its_query(fixture: Fixture, house: House, name: str) -> None:
     (statement,) = parse(f"CREATE MATERIALIZED VIEW {name} AS {query_text(name)};")

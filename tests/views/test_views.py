@@ -194,6 +194,7 @@ def change(run: ViewRun, chance: random.Random) -> None:
             run.put("orders", (key, customer, chance.choice([None, 10, 20, 30, 40])))
 
 
+@pytest.mark.variants(every=3)
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_is_its_query(fixture: Fixture, name: str) -> None:
     relation, text = VIEWS[name]()
