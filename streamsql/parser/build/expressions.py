@@ -52,6 +52,16 @@ def _compared_to(node: type[exp.Expr], truth: bool) -> Any:
     return build
 
 
+def _at_path(node: type[exp.Expr], span: Span, base: Expression, path: str) -> Expression:
+    """`#>` and `#>>`, as one `->` for each key of `{a,0}`."""
+    keys = [key.strip() for key in path.strip().removeprefix("{").removesuffix("}").split(",")]
+    for number, key in enumerate(keys, 1):
+        literal = exp.Literal.number(key) if key.isdigit() else exp.Literal.string(key.strip('"'))
+        kind = node if number == len(keys) else exp.JSONExtract
+        base = at(kind(this=base, expression=at(literal, span)), span)
+    return base
+
+
 def _any_of(span: Span, value: Expression, array: Expression) -> Expression:
     """`x = ANY (array)`; ARRAY_CONTAINS alone would find a NULL among others."""
     found = at(exp.Anonymous(this="ARRAY_CONTAINS", expressions=[array, value]), span)
@@ -302,6 +312,21 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def field(self, span: Span, base: Expression, name: str) -> Expression:
         return at(exp.Dot(this=base, expression=identifier(name)), span)
+
+    def text_key(self, span: Span, key: str) -> Expression:
+        return at(exp.Literal.string(key), span)
+
+    def index_key(self, span: Span, index: Token) -> Expression:
+        return at(exp.Literal.number(str(index)), span)
+
+    json_element = _binary(exp.JSONExtract)
+    json_text = _binary(exp.JSONExtractScalar)
+
+    def json_element_at(self, span: Span, base: Expression, path: str) -> Expression:
+        return _at_path(exp.JSONExtract, span, base, path)
+
+    def json_text_at(self, span: Span, base: Expression, path: str) -> Expression:
+        return _at_path(exp.JSONExtractScalar, span, base, path)
 
     def slice(
         self, span: Span, base: Expression, low: Expression | None, high: Expression | None

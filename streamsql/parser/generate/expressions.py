@@ -244,6 +244,14 @@ def _field(node: exp.Dot) -> Printed:
     return PRIMARY, f"{expression_sql(node.this, PRIMARY)}->{name(node.expression.name)}"
 
 
+def _json(operator: str) -> Callable[[exp.Expr], Printed]:
+    def of(node: exp.Expr) -> Printed:
+        key = expression_sql(node.expression)
+        return PRIMARY, f"{expression_sql(node.this, PRIMARY)} {operator} {key}"
+
+    return of
+
+
 def _subscript(node: exp.Bracket) -> Printed:
     index = expression_sql(node.expressions[0], VALUE)
     return PRIMARY, f"{expression_sql(node.this, PRIMARY)}[{index}]"
@@ -304,6 +312,8 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.BitwiseNot: lambda n: (UNARY, f"~{expression_sql(n.this, UNARY)}"),
     exp.Neg: _neg,
     exp.AtTimeZone: _at_time_zone,
+    exp.JSONExtract: _json("->"),
+    exp.JSONExtractScalar: _json("->>"),
     exp.Literal: _literal,
     exp.Boolean: lambda n: (PRIMARY, "TRUE" if n.this else "FALSE"),
     exp.Null: lambda n: (PRIMARY, "NULL"),

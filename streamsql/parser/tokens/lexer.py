@@ -32,6 +32,9 @@ SYMBOLS: dict[str, str] = {
     "%": "PERCENT",
     ";": "SEMICOLON",
     "->": "ARROW",
+    "->>": "DOUBLE_ARROW",
+    "#>": "HASH_ARROW",
+    "#>>": "HASH_DOUBLE_ARROW",
     ":=": "ASSIGN",
     "=>": "LAMBDA_ARROW",
     "||": "CONCAT",
@@ -90,7 +93,7 @@ _TOKEN = re.compile(
     | (?P<DIGIT_WORD> [0-9]{_WORD}+ )
     | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
     | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
-    | (?P<SYMBOL> -> | :: | := | => | !?~~?\*? | \|\| | <> | != | <= | >= | <<
+    | (?P<SYMBOL> ->>? | \#>>? | :: | := | => | !?~~?\*? | \|\| | <> | != | <= | >= | <<
         | [-()\[\],.=<>+*/%;&\#|^:] )
     | (?P<ILLEGAL> . )
     """,

@@ -246,6 +246,19 @@ def _group_concat(node: Expression) -> Expression:
     return typed(exp.WithinGroup(this=call, expression=items), STRING)
 
 
+# -- JSON ----------------------------------------------------------------------------------------
+
+
+def _json_text(node: Expression) -> Expression:
+    return _call("GET_JSON_OBJECT", STRING, node.this, node.expression)
+
+
+def _json_element(node: Expression) -> Expression:
+    """The JSON text of an element, a string with its quotes."""
+    parsed = _call("TRY_PARSE_JSON", STRING, node.this)
+    return _call("TO_JSON", STRING, _call("VARIANT_GET", STRING, parsed, node.expression))
+
+
 # -- dates, times and intervals ------------------------------------------------------------------
 
 
@@ -322,14 +335,28 @@ def _date_bin(node: Expression) -> Expression:
     return _call("TIMESTAMP_MICROS", TIMESTAMP, typed(exp.Sub(this=time, expression=rest), BIGINT))
 
 
+def _seconds(interval: Expression) -> Expression:
+    length = micros(interval)
+    if length is not None:
+        return exp.Div(this=cast(number(length), NUMERIC), expression=number(1_000_000))
+    whole: Expression | None = None
+    for unit, seconds in (("DAY", 86_400), ("HOUR", 3_600), ("MINUTE", 60), ("SECOND", 1)):
+        part = cast(exp.Extract(this=exp.Var(this=unit), expression=interval.copy()), NUMERIC)
+        product = exp.Mul(this=part, expression=number(seconds))
+        whole = product if whole is None else exp.Add(this=whole, expression=product)
+    assert whole is not None
+    return whole
+
+
 def _extract(node: Expression) -> Expression:
     field, value = node.this.name.upper(), node.expression
+    found: Expression
     match field:
         case "EPOCH" if value.type == INTERVAL:
-            raise UnsupportedError("EXTRACT(EPOCH ..) takes no interval yet.", span=span_of(node))
+            found = _seconds(value)
         case "EPOCH":
             whole = cast(_call("UNIX_MICROS", BIGINT, _as(value, TIMESTAMP)), NUMERIC)
-            found: Expression = exp.Div(this=whole, expression=number(1_000_000))
+            found = exp.Div(this=whole, expression=number(1_000_000))
         case "DOW":
             found = exp.Sub(this=_call("DAYOFWEEK", INT, value), expression=number(1))
         case "ISODOW":
@@ -561,5 +588,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.ArgMin: _at_extreme,
     exp.ArgMax: _at_extreme,
     exp.ArrayAny: _array_any,
+    exp.JSONExtract: _json_element,
+    exp.JSONExtractScalar: _json_text,
     exp.ArrayReverse: _array_reverse,
 }

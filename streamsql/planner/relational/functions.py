@@ -75,6 +75,9 @@ _OWN_NAMES = {
     "UCASE": "UPPER",
     "MIN_BY": "ARG_MIN",
     "MAX_BY": "ARG_MAX",
+    "ARRAY_UPPER": "ARRAY_LENGTH",
+    "MAKE_TIMESTAMPTZ": "MAKE_TIMESTAMP",
+    "JSONB_ARRAY_LENGTH": "JSON_ARRAY_LENGTH",
 }
 
 
@@ -205,6 +208,7 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     **{f"{name}D": _in_degrees(name) for name in ("ASIN", "ACOS", "ATAN", "ATAN2")},
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
+    "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
 }
 
 
@@ -503,6 +507,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Extract: _extract,
     exp.CurrentTimestamp: _always(TIMESTAMP),
     exp.CurrentDate: _always(DATE),
+    exp.AtTimeZone: _always(TIMESTAMP),
     exp.Array: _array_of,
     **dict.fromkeys((exp.ArrayMin, exp.ArrayMax), _element),
     exp.ArrayContains: _contains,
@@ -550,6 +555,7 @@ _BY_NAME: dict[str, Rule] = {
     "OCTET_LENGTH": _always(INT),
     "BIT_LENGTH": _always(INT),
     "WIDTH_BUCKET": _always(INT),
+    "JSON_ARRAY_LENGTH": _always(INT),
     "PI": _always(DOUBLE),
     **dict.fromkeys(("SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2"), _doubles),
     **dict.fromkeys(("SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH"), _doubles),

@@ -17,6 +17,7 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
+from streamsql.planner.json_paths import value_and_path
 from streamsql.planner.scopes.qualified import bare_name, qualifier
 from streamsql.planner.types import arithmetic as infer_arithmetic
 from streamsql.planner.types import calls as infer_calls
@@ -200,6 +201,23 @@ def _extract(node: exp.Extract, scope: Scope) -> Expression:
 _UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
 
 
+def _json_text(node: exp.JSONExtractScalar, scope: Scope) -> Expression:
+    value, path = value_and_path(node)
+    return infer_calls.call(
+        exp.Anonymous(this="EXTRACTJSONFIELD", expressions=[value, exp.Literal.string(path)]),
+        scope,
+    )
+
+
+def _json_element(node: exp.JSONExtract, scope: Scope) -> Expression:
+    del scope
+    raise UnsupportedError(
+        "-> with a key is supported before another -> or ->> only.",
+        hint="->> gives the element as a text; a field of a STRUCT is taken with column->field.",
+        span=span_of(node),
+    )
+
+
 def _at_time_zone(node: exp.AtTimeZone, scope: Scope) -> Expression:
     """A timestamp at UTC, the zone of timestamps, is the timestamp itself."""
     if node.args["zone"].name.upper() in _UTC:
@@ -282,6 +300,8 @@ RULES: dict[type[Expression], Callable[[Any, Scope], Expression]] = {
     exp.Lambda: _lambda,
     exp.Var: infer_calls.unit,
     exp.AtTimeZone: _at_time_zone,
+    exp.JSONExtract: _json_element,
+    exp.JSONExtractScalar: _json_text,
     exp.Interval: infer_moments.alone,
     exp.Extract: _extract,
     exp.Distinct: _distinct,

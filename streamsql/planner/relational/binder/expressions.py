@@ -84,6 +84,7 @@ _METHODS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = 
     exp.Dot: _E._field,
     exp.Extract: _E._extract,
     exp.AtTimeZone: _E._at_time_zone,
+    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar), _E._json),
     exp.Anonymous: _E._anonymous,
     exp.Filter: _E._filter,
     exp.WithinGroup: _E._ordered_set,

@@ -361,6 +361,8 @@ def name_of(node: Expression) -> str:
             return name_of(node.this)
         case exp.IgnoreNulls() | exp.RespectNulls() | exp.AtTimeZone():
             return name_of(node.this)
+        case exp.JSONExtract() | exp.JSONExtractScalar():
+            return UNNAMED
         case exp.Anonymous():
             return str(node.name).upper()
         case exp.Case():

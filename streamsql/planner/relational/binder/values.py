@@ -9,6 +9,7 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import TypeMismatchError
 from streamsql.nodes import Expression
+from streamsql.planner.json_paths import value_and_path
 from streamsql.planner.relational import functions, typing
 from streamsql.planner.relational.binder.pending import (
     ArrayQuery,
@@ -203,6 +204,11 @@ class ValueRules(Rules):
         return functions.typed_call(
             exp.Extract(this=exp.Var(this=node.this.name.upper()), expression=value), "EXTRACT"
         )
+
+    def _json(self, node: exp.JSONExtract | exp.JSONExtractScalar) -> Expression:
+        value, path = value_and_path(node)
+        text = coerced(self.bind(value), STRING)
+        return typed(type(node)(this=text, expression=exp.Literal.string(path)), STRING)
 
     def _at_time_zone(self, node: exp.AtTimeZone) -> Expression:
         value = coerced(self.bind(node.this), TIMESTAMP)
