@@ -44,6 +44,12 @@ def _failures(*runs: str) -> Command:
     return _slow("tests/delivery/test_exactly_once.py", "-k", f"many_failures and ({names})")
 
 
+def _random_views(first: int) -> Command:
+    """A quarter of the seeds, 80 of them a test."""
+    seeds = " or ".join(str(seed) for seed in range(first, first + 400, 80))
+    return _slow("tests/views/test_random_views.py", "-k", f"many_random and ({seeds})")
+
+
 PARTS: dict[str, Sequence[Command]] = {
     "kills": [_slow("tests/soak/test_kill.py", "tests/soak/test_replay_kills.py")],
     "servers": [_slow("tests/soak/test_server_kill.py", "tests/soak/test_malformed.py")],
@@ -86,7 +92,14 @@ PARTS: dict[str, Sequence[Command]] = {
         _slow("tests/planner", "tests/postgres", "tests/conformance"),
     ],
     "live": [("benchmarks.live", "--idle", "20", "--check")],
-    "views": [_slow("tests/views")],
+    "views": [
+        _slow("tests/views/test_views.py", "tests/views/test_tpch.py"),
+        _slow("tests/soak/test_view_kills.py"),
+    ],
+    "views-1": [_random_views(1_000)],
+    "views-2": [_random_views(1_400)],
+    "views-3": [_random_views(1_800)],
+    "views-4": [_random_views(2_200)],
     "nexmark": [_slow("tests/examples/test_nexmark.py")],
     "flights": [_slow("tests/examples", "--ignore=tests/examples/test_nexmark.py")],
     "pages": [

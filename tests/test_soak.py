@@ -15,19 +15,22 @@ import pytest
 from scripts import soak
 
 ROOT = Path(__file__).parent.parent
-FAILURES = "tests/delivery/test_exactly_once.py"
+RANDOM_VIEWS = "tests/views/test_random_views.py"
+SHARED = ("failures-", "views-")
+"""Parts that share a file."""
 
 
 def selected() -> Counter[str]:
-    """The paths that the parts name, except those of `failures`, which share a file."""
+    """The paths that the parts name, and once those that several parts share."""
     commands = [
         command
         for name, commands in soak.PARTS.items()
         for command in commands
         if soak._slow()[-2:] == tuple(command[len(soak._PYTEST) : len(soak._PYTEST) + 2])
-        and not name.startswith("failures")
+        and not name.startswith(SHARED)
     ]
-    return Counter(word for command in commands for word in command if word.startswith("tests/"))
+    found = Counter(word for command in commands for word in command if word.startswith("tests/"))
+    return found + Counter([RANDOM_VIEWS])
 
 
 def test_every_file_with_a_long_test_is_in_one_part() -> None:
@@ -43,17 +46,23 @@ def test_every_file_with_a_long_test_is_in_one_part() -> None:
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
+def words_of(parts: str) -> Counter[str]:
+    """The words of the parts whose names begin so."""
+    commands = (c for name, found in soak.PARTS.items() if name.startswith(parts) for c in found)
+    text = " ".join(word for command in commands for word in command)
+    return Counter(text.replace("(", " ").replace(")", " ").split())
+
+
 def test_every_run_of_many_failures_is_in_one_part() -> None:
-    text = " ".join(
-        word
-        for name, commands in soak.PARTS.items()
-        if name.startswith("failures")
-        for command in commands
-        for word in command
-    )
-    words = Counter(text.replace("(", " ").replace(")", " ").split())
+    words = words_of("failures-")
     runs = [f"{mode}-{seed}" for mode in ("auto", "microbatch") for seed in range(2, 12)]
     assert {run: words[run] for run in runs} == dict.fromkeys(runs, 1)
+
+
+def test_every_seed_of_random_views_is_in_one_part() -> None:
+    words = words_of("views-")
+    firsts = [str(seed) for seed in range(1_000, 2_600, 80)]
+    assert {first: words[first] for first in firsts} == dict.fromkeys(firsts, 1)
 
 
 def test_each_part_has_its_day() -> None:

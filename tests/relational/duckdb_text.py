@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import (
+    Added,
     Aggregate,
     AtMostOne,
     Expand,
@@ -17,6 +18,7 @@ from streamsql.planner.relational.algebra import (
     Join,
     JoinKind,
     Project,
+    Recursion,
     Relation,
     RelationalPlan,
     Scan,
@@ -127,6 +129,27 @@ def _(relation: Generate) -> str:
         inner = f"SELECT *, row_number() OVER () AS {_name(relation.ordinality.id)} FROM ({inner})"
     join = "LEFT JOIN" if relation.outer else "JOIN"
     return f"SELECT * FROM ({text(relation.input)}) AS l {join} LATERAL ({inner}) AS r ON TRUE"
+
+
+@text.register
+def _(relation: Added) -> str:
+    columns = zip(_columns(relation.columns), relation.columns, strict=True)
+    items = ", ".join(f"{column} AS {_name(field.id)}" for column, field in columns)
+    return f"SELECT {items} FROM {_name(relation.recursion)}"
+
+
+@text.register
+def _(relation: Recursion) -> str:
+    name, columns = _name(relation.name), _columns(relation.columns)
+    union = "UNION" if relation.distinct else "UNION ALL"
+    sides = f"{text(relation.base)} {union} SELECT * FROM ({text(relation.step)}) AS t"
+    items = zip(columns, relation.columns, strict=True)
+    shown = ", ".join(f"{column} AS {_name(field.id)}" for column, field in items)
+    return f"WITH RECURSIVE {name} ({', '.join(columns)}) AS ({sides}) SELECT {shown} FROM {name}"
+
+
+def _columns(fields: tuple[Field, ...]) -> list[str]:
+    return [f"c{number}" for number, _ in enumerate(fields)]
 
 
 @text.register

@@ -11,7 +11,7 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from streamsql.errors import UnsupportedError
+from streamsql.errors import ExternalError, UnsupportedError
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.frames.keyed import normalized
 from streamsql.executor.relational import native
@@ -19,6 +19,7 @@ from streamsql.executor.relational.groups import window_order
 from streamsql.executor.relational.maintenance import packed
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.relational.algebra import (
+    Added,
     Aggregate,
     AtMostOne,
     Expand,
@@ -28,6 +29,7 @@ from streamsql.planner.relational.algebra import (
     Join,
     JoinKind,
     Project,
+    Recursion,
     Relation,
     Scan,
     SetKind,
@@ -37,6 +39,7 @@ from streamsql.planner.relational.algebra import (
     UnionAll,
     Values,
     WindowFunctions,
+    relations,
 )
 
 _SPARK_JOINS: Mapping[JoinKind, Literal["inner", "left", "full", "semi", "anti"]] = {
@@ -46,6 +49,12 @@ _SPARK_JOINS: Mapping[JoinKind, Literal["inner", "left", "full", "semi", "anti"]
     JoinKind.SEMI: "semi",
     JoinKind.ANTI: "anti",
 }
+
+
+MOST_STEPS = 1_000
+"""Of a recursion, each of which is a Spark job or several."""
+_STEPS_OF_A_PLAN = 16
+"""How many the plan of all rows names, before they are one."""
 
 
 @dataclass
@@ -96,6 +105,8 @@ class Evaluation:
                 return self._at_most_one(relation)
             case SetOperation():
                 return self._set_operation(relation)
+            case Recursion():
+                return self._recursion(relation)
         raise UnsupportedError(f"{type(relation).__name__} is not supported.")
 
     def _temporal(self, node: TemporalFilter) -> DataFrame:
@@ -176,6 +187,38 @@ class Evaluation:
         if node.kind is SetKind.INTERSECT:
             return left.intersectAll(right) if node.all else left.intersect(right)
         return left.exceptAll(right) if node.all else left.subtract(right)
+
+    def _recursion(self, node: Recursion) -> DataFrame:
+        """Each step is evaluated, and its rows kept, before the next one. What the steps read
+        besides is read once."""
+        known: dict[Relation, DataFrame] = {
+            each: self.rows(each).localCheckpoint()
+            for each in relations(node.step)
+            if isinstance(each, Scan)
+        }
+        leaves = [each for each in relations(node.step) if isinstance(each, Added)]
+        found = native.renamed(self.rows(node.base), node.base.fields, node.columns)
+        found = (found.distinct() if node.distinct else found).localCheckpoint()
+        added = found
+        for number in range(MOST_STEPS):
+            if added.isEmpty():
+                return found
+            own: dict[Relation, DataFrame] = {
+                leaf: native.renamed(added, node.columns, leaf.columns)
+                for leaf in leaves
+                if leaf.recursion == node.name
+            }
+            step = Evaluation(self.scope, self.sources, {**self._done, **known, **own})
+            rows = native.renamed(step.rows(node.step), node.step.fields, node.columns)
+            rows = rows.distinct().subtract(found) if node.distinct else rows
+            added = rows.localCheckpoint()
+            found = found.unionAll(added)
+            if number % _STEPS_OF_A_PLAN == 0:
+                found = found.localCheckpoint()
+        raise ExternalError(
+            f"WITH RECURSIVE has not ended after {MOST_STEPS} steps",
+            hint="UNION in place of UNION ALL ends at a cycle; a condition limits the steps.",
+        )
 
 
 def _zero() -> Column:

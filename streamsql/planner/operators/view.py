@@ -39,7 +39,6 @@ class View(Operator):
     deletions = Deletions.WRITTEN
     time_decides = False
     knows_cause = False
-    needs_batch = None
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -111,6 +110,11 @@ class View(Operator):
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return tuple(scan.source.name for scan in self.scans if scan.kind is Kind.TABLE)
+
+    @property
+    def needs_batch(self) -> str | None:
+        recursive = any(isinstance(each, algebra.Recursion) for each in relations(self.plan.root))
+        return "each step of WITH RECURSIVE is a query of its own" if recursive else None
 
     @property
     def differs_in_batch(self) -> str | None:

@@ -11,6 +11,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.operators.edges import Columns, Edges, Transformation, over
 from streamsql.planner.operators.lineage import NOTHING, Lineage, edges_of
 from streamsql.planner.relational.algebra import (
+    Added,
     Aggregate,
     AtMostOne,
     Expand,
@@ -20,6 +21,7 @@ from streamsql.planner.relational.algebra import (
     Join,
     JoinKind,
     Project,
+    Recursion,
     Relation,
     Scan,
     SetOperation,
@@ -104,6 +106,21 @@ def _set_operation(node: SetOperation, sources: Sources) -> Lineage:
     return found.influenced(*(over(Transformation.FILTER, e) for e in found.columns.values()))
 
 
+def _added(node: Added, sources: Sources) -> Lineage:
+    return Lineage({field.id: NOTHING for field in node.columns})
+
+
+def _recursion(node: Recursion, sources: Sources) -> Lineage:
+    """What a step makes of added rows comes from the base."""
+    found = _positions((node.base, node.step), node.columns, sources)
+    base = NOTHING.union(*(lineage_of(node.base, sources).columns.values()))
+    columns = {
+        id: edges.union(over(Transformation.TRANSFORMATION, base))
+        for id, edges in found.columns.items()
+    }
+    return replace(found, columns=columns)
+
+
 def _join(node: Join, sources: Sources) -> Lineage:
     left, right = lineage_of(node.left, sources), lineage_of(node.right, sources)
     both = left | right
@@ -157,6 +174,8 @@ _LINEAGE: dict[type[Relation], Callable[..., Lineage]] = {
     Generate: _generate,
     UnionAll: _union,
     SetOperation: _set_operation,
+    Added: _added,
+    Recursion: _recursion,
     Join: _join,
     Aggregate: _aggregate,
     WindowFunctions: _windows,

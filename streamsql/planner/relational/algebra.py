@@ -313,6 +313,39 @@ class SetOperation(Relation):
         return self.columns
 
 
+# -- recursion -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Added(Relation):
+    """Within a recursion's step: the rows that the step before it has added."""
+
+    recursion: str
+    columns: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True)
+class Recursion(Relation):
+    """WITH RECURSIVE: the rows of the base, and those that steps add until one adds none. Fields
+    are taken by position."""
+
+    name: str
+    """Unique within a plan."""
+    base: Relation
+    step: Relation
+    distinct: bool
+    """Whether a step adds only rows that are not there: UNION instead of UNION ALL."""
+    columns: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.columns
+
+
 # -- plans ---------------------------------------------------------------------------------------
 
 

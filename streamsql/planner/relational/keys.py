@@ -13,6 +13,7 @@ from streamsql.planner.relational.algebra import (
     Join,
     JoinKind,
     Project,
+    Recursion,
     Relation,
     Scan,
     SetKind,
@@ -65,6 +66,8 @@ def _keys(relation: Relation) -> list[Key]:
             if relation.ordinality is None:
                 return []
             return [key | {relation.ordinality.id} for key in keys(relation.input)]
+        case Recursion(distinct=True):
+            return [frozenset(field.id for field in relation.columns)]
         case SetOperation(kind=kind):
             if not relation.all:
                 return [frozenset(field.id for field in relation.columns)]

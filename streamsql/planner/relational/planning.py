@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.errors import PlanError
-from streamsql.planner.relational.algebra import Project, RelationalPlan
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.planner.relational.algebra import Project, Recursion, RelationalPlan, relations
 from streamsql.planner.relational.binder.queries import QueryBinder
 from streamsql.planner.relational.binder.select import UNNAMED
 from streamsql.planner.relational.decorrelation import decorrelated
@@ -24,6 +24,12 @@ def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ())
     """The plan of a materialized view's query, with expressions for Spark; `columns` name those of
     the result."""
     plan = _named(standard_plan(query, catalog), columns, query)
+    if any(isinstance(each, Recursion) for each in relations(plan.root)):
+        raise UnsupportedError(
+            "WITH RECURSIVE is not supported in a materialized view.",
+            hint="A SELECT takes it; a view joins a table with itself once for each level.",
+            span=query.span,
+        )
     return for_spark(replace(plan, root=with_temporal_filters(plan.root), order=()))
 
 

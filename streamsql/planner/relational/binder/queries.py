@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from streamsql import nodes
+from streamsql import nodes, types
 from streamsql.catalog import Catalog
 from streamsql.errors import BindError, PlanError, TypeMismatchError, UnsupportedError
 from streamsql.nodes import Expression, SetOperator
 from streamsql.planner.relational import typing
 from streamsql.planner.relational.algebra import (
+    Added,
     Aggregate,
     Field,
     Project,
+    Recursion,
     Relation,
     SetKind,
     SetOperation,
@@ -24,9 +26,10 @@ from streamsql.planner.relational.algebra import (
 )
 from streamsql.planner.relational.binder.scopes import Bound, Scope
 from streamsql.planner.relational.binder.select import Ends, SelectBinder
+from streamsql.planner.relational.dependent import free
 from streamsql.planner.relational.expressions import Ids, column
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import NULL, SQLType
+from streamsql.types import NULL, NUMERIC, SQLType
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,11 @@ class QueryBinder:
         tables: dict[str, Bound] = {}
         scope = Scope(parent=outer, tables=tables)
         for table in query.common_tables:
+            before = Scope(parent=outer, tables=dict(tables))
             if query.recursive and table.name in _names(table.query):
-                raise UnsupportedError(
-                    "WITH RECURSIVE is not supported.",
-                    hint="Join the table with itself once for each level.",
-                    span=table.span,
-                )
-            bound = self.bind(table.query, Scope(parent=outer, tables=dict(tables)))
+                bound = self._recursion(table, before)
+            else:
+                bound = self.bind(table.query, before)
             if len(table.columns) > len(bound.fields):
                 raise BindError(
                     f"{table.name} has {len(bound.fields)} columns available but "
@@ -83,6 +84,30 @@ class QueryBinder:
             renamed = [replace(f, name=name) for f, name in zip(bound.fields, names, strict=True)]
             tables[table.name] = replace(bound, fields=tuple(renamed))
         return scope
+
+    # -- WITH RECURSIVE --------------------------------------------------------------------------
+
+    def _recursion(self, table: nodes.CommonTable, outer: Scope) -> Bound:
+        first, last, distinct = _parts(table)
+        base = self.bind(first, outer)
+        kinds = [_wide(typing.settled(_open(base, f))) for f in base.fields]
+        names = (*table.columns, *(f.name for f in base.fields[len(table.columns) :]))
+        while True:
+            columns = [self.ids.field(n, k) for n, k in zip(names, kinds, strict=False)]
+            added = Bound(Added(columns[0].id, tuple(columns)), tuple(columns))
+            step = self.bind(last, Scope(parent=outer, tables={table.name: added}))
+            both = self._kinds(added, step, "UNION", last)
+            if both == kinds:
+                break
+            kinds = [_wide(kind) for kind in both]
+        result = tuple(self.ids.like(f) for f in columns)
+        one, other = self._as(base, kinds), self._as(step, kinds)
+        relation = Recursion(columns[0].id, one, other, distinct, result)
+        if free(relation):
+            raise UnsupportedError(
+                "A recursive query cannot refer to an outer query.", span=table.span
+            )
+        return Bound(relation, result)
 
     # -- set operations --------------------------------------------------------------------------
 
@@ -114,23 +139,7 @@ class QueryBinder:
         return result
 
     def _both(self, left: Bound, operator: SetOperator, right: Bound, query: nodes.Query) -> Bound:
-        if len(left.fields) != len(right.fields):
-            raise TypeMismatchError(
-                f"each {operator.value.removesuffix(' ALL')} query must have the same number of "
-                "columns",
-                span=query.span,
-            )
-        kinds = []
-        for a, b in zip(left.fields, right.fields, strict=True):
-            kind = typing.common([_open(left, a), _open(right, b)])
-            if kind is None:
-                raise TypeMismatchError(
-                    f"{operator.value.removesuffix(' ALL')} types {typing.name(a.type)} and "
-                    f"{typing.name(b.type)} cannot be matched",
-                    hint="CAST one of the columns.",
-                    span=query.span,
-                )
-            kinds.append(typing.settled(kind))
+        kinds = self._kinds(left, right, operator.value.removesuffix(" ALL"), query)
         one, other = self._as(left, kinds), self._as(right, kinds)
         columns = tuple(
             self.ids.field(f.name, kind) for f, kind in zip(left.fields, kinds, strict=True)
@@ -150,6 +159,25 @@ class QueryBinder:
             every = operator in (SetOperator.INTERSECT_ALL, SetOperator.EXCEPT_ALL)
             relation = SetOperation(one, other, which, every, columns)
         return Bound(relation, columns)
+
+    def _kinds(self, left: Bound, right: Bound, operator: str, query: nodes.Query) -> list[SQLType]:
+        """The types of the columns that both sides have together."""
+        if len(left.fields) != len(right.fields):
+            raise TypeMismatchError(
+                f"each {operator} query must have the same number of columns", span=query.span
+            )
+        kinds = []
+        for a, b in zip(left.fields, right.fields, strict=True):
+            kind = typing.common([_open(left, a), _open(right, b)])
+            if kind is None:
+                raise TypeMismatchError(
+                    f"{operator} types {typing.name(a.type)} and {typing.name(b.type)} cannot be "
+                    "matched",
+                    hint="CAST one of the columns.",
+                    span=query.span,
+                )
+            kinds.append(typing.settled(kind))
+        return kinds
 
     def _as(self, bound: Bound, kinds: Sequence[SQLType]) -> Relation:
         """The query's columns, and no others, as ones of the types."""
@@ -216,6 +244,29 @@ def _open(bound: Bound, field: Field) -> SQLType:
         if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
             return NULL
     return field.type
+
+
+def _parts(table: nodes.CommonTable) -> tuple[nodes.Query, nodes.Query, bool]:
+    """Of a recursive query: that without recursion, that with it, and whether UNION joins them."""
+    query = table.query
+    *others, last = query.union or (query,)
+    first = replace(query, union=tuple(others), common_tables=())
+    union = last.set_operator in (SetOperator.UNION, SetOperator.UNION_ALL)
+    ends = query.order_by or query.common_tables or Ends.of(query).cut
+    if not query.union or not union or table.name in _names(first) or ends:
+        raise UnsupportedError(
+            f"{table.name} is recursive and not of the form first UNION [ALL] second, of which the "
+            "second one alone names it.",
+            hint="ORDER BY and LIMIT belong to the query that reads it.",
+            span=table.span,
+        )
+    plain = replace(last, set_operator=SetOperator.UNION_ALL)
+    return first, plain, last.set_operator is SetOperator.UNION
+
+
+def _wide(kind: SQLType) -> SQLType:
+    """A step may give a DECIMAL more digits."""
+    return NUMERIC if types.is_decimal(kind) else kind
 
 
 def _merged(relation: Relation) -> tuple[Relation, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from streamsql.planner.relational.algebra import (
+    Added,
     Aggregate,
     AtMostOne,
     Expand,
@@ -14,6 +15,7 @@ from streamsql.planner.relational.algebra import (
     Generate,
     Join,
     Project,
+    Recursion,
     Relation,
     Scan,
     SetOperation,
@@ -139,6 +141,18 @@ def _expand(node: Expand, needed: Needed) -> Relation:
     return Expand(pruned(node.input, below), rows, tuple(node.columns[n] for n in places))
 
 
+def _added(node: Added, needed: Needed) -> Relation:
+    return node
+
+
+def _recursion(node: Recursion, needed: Needed) -> Relation:
+    """All columns stay, since each step reads those of the one before."""
+    base, step = (
+        exactly(pruned(part, _ids(part.fields)), part.fields) for part in (node.base, node.step)
+    )
+    return replace(node, base=base, step=step)
+
+
 _PRUNE: dict[type[Relation], Callable[..., Relation]] = {
     Scan: _scan,
     Values: _values,
@@ -153,4 +167,6 @@ _PRUNE: dict[type[Relation], Callable[..., Relation]] = {
     SetOperation: _set,
     Generate: _generate,
     Expand: _expand,
+    Added: _added,
+    Recursion: _recursion,
 }
