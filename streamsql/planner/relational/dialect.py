@@ -218,7 +218,8 @@ def _regexp_match(node: Expression) -> Expression:
 
 
 def _named(node: Expression) -> Expression:
-    return _regexp_match(node) if node.name.upper() == "REGEXP_MATCH" else node
+    rule = _BY_NAME.get(node.name.upper())
+    return node if rule is None else rule(node)
 
 
 def _back_references(text: str, every: bool) -> str:
@@ -257,6 +258,47 @@ def _json_element(node: Expression) -> Expression:
     """The JSON text of an element, a string with its quotes."""
     parsed = _call("TRY_PARSE_JSON", STRING, node.this)
     return _call("TO_JSON", STRING, _call("VARIANT_GET", STRING, parsed, node.expression))
+
+
+def _json_elements(node: Expression) -> Expression:
+    """The JSON texts of an array's elements; null for other JSON."""
+    items = exp.TryCast(
+        this=_call("TRY_PARSE_JSON", STRING, node.expressions[0]),
+        to=exp.DataType.build("ARRAY<VARIANT>", dialect="spark"),
+    )
+    each = exp.Lambda(
+        this=exp.Anonymous(this="TO_JSON", expressions=[exp.to_identifier("x")]),
+        expressions=[exp.to_identifier("x")],
+    )
+    return _call("TRANSFORM", types.array(STRING), items, each)
+
+
+def _json_texts(node: Expression) -> Expression:
+    kind = exp.Literal.string("ARRAY<STRING>")
+    return _call("FROM_JSON", types.array(STRING), node.expressions[0], kind)
+
+
+def _json_typeof(node: Expression) -> Expression:
+    """By the name of a variant's type: Spark tells whole numbers from others."""
+    kind = _call("SCHEMA_OF_VARIANT", STRING, _call("TRY_PARSE_JSON", STRING, *node.expressions))
+    names = {"OBJECT": "object", "ARRAY": "array", "STRING": "string", "BOOLEAN": "boolean"}
+    names |= {"VOID": "null", "BIGINT": "number", "DECIMAL": "number", "DOUBLE": "number"}
+    ifs = [
+        exp.If(
+            this=exp.Like(this=kind.copy(), expression=exp.Literal.string(f"{name}%")),
+            true=exp.Literal.string(shown),
+        )
+        for name, shown in names.items()
+    ]
+    return typed(exp.Case(ifs=ifs), STRING)
+
+
+_BY_NAME: dict[str, Callable[[Expression], Expression]] = {
+    "REGEXP_MATCH": _regexp_match,
+    "JSON_ARRAY_ELEMENTS": _json_elements,
+    "JSON_ARRAY_ELEMENTS_TEXT": _json_texts,
+    "JSON_TYPEOF": _json_typeof,
+}
 
 
 # -- dates, times and intervals ------------------------------------------------------------------

@@ -54,7 +54,15 @@ _WINDOW_ONLY = (
     *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
     *(exp.Lag, exp.Lead, exp.NthValue),
 )
-TABLE_FUNCTIONS = frozenset({"UNNEST", "GENERATE_SERIES", "RANGE", "REGEXP_SPLIT_TO_TABLE"})
+JSON_ROWS = {
+    f"{prefix}_{name}": f"JSON_{name}"
+    for prefix in ("JSON", "JSONB")
+    for name in ("ARRAY_ELEMENTS", "ARRAY_ELEMENTS_TEXT", "OBJECT_KEYS")
+}
+"""Table functions over a JSON text: their names, and that of the function that gives an array."""
+TABLE_FUNCTIONS = frozenset(
+    {"UNNEST", "GENERATE_SERIES", "RANGE", "REGEXP_SPLIT_TO_TABLE", *JSON_ROWS}
+)
 
 _OWN_NAMES = {
     "LISTAGG": "STRING_AGG",
@@ -78,6 +86,7 @@ _OWN_NAMES = {
     "ARRAY_UPPER": "ARRAY_LENGTH",
     "MAKE_TIMESTAMPTZ": "MAKE_TIMESTAMP",
     "JSONB_ARRAY_LENGTH": "JSON_ARRAY_LENGTH",
+    "JSONB_TYPEOF": "JSON_TYPEOF",
 }
 
 
@@ -556,6 +565,7 @@ _BY_NAME: dict[str, Rule] = {
     "BIT_LENGTH": _always(INT),
     "WIDTH_BUCKET": _always(INT),
     "JSON_ARRAY_LENGTH": _always(INT),
+    "JSON_TYPEOF": _always(STRING),
     "PI": _always(DOUBLE),
     **dict.fromkeys(("SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2"), _doubles),
     **dict.fromkeys(("SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH"), _doubles),

@@ -78,6 +78,10 @@ class CallRules(Rules):
                     span=span_of(node),
                 )
             return typed(exp.Unnest(expressions=arguments), types.element_type(kind))
+        if (array := functions.JSON_ROWS.get(node.name.upper())) is not None:
+            text = coerced(arguments[0], STRING)
+            call = typed(exp.Anonymous(this=array, expressions=[text]), types.array(STRING))
+            return typed(exp.Unnest(expressions=[call]), STRING)
         if node.name.upper() in ("GENERATE_SERIES", "RANGE"):
             bounds, kind = self._series(arguments)
             start, end, *step = bounds
