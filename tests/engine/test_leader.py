@@ -165,6 +165,7 @@ def test_a_strangers_records_change_nothing(
     start: Start, kafka: KafkaClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = start("first"), start("second")
+    await_until(lambda: first.leads, "the first to lead while the second joins")
     first.run("CREATE TYPE a AS STRUCT<x INT>;")
     await_until(lambda: second.failover.leader_url is not None, "the second to know its leader")
     code = "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'x';"

@@ -5,7 +5,9 @@ import io.streamsql.operators.KeyedRow;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
@@ -47,6 +49,12 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private transient long latest;
   private transient long nextClose;
   private transient long waiting;
+
+  /** When buckets that the batch has begun are forgotten. */
+  private transient Set<Long> forgotten;
+
+  /** When windows of rows that the batch has held close. */
+  private transient Set<Long> closing;
 
   /** An equi-join. */
   public StreamStreamJoin(
@@ -95,6 +103,8 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   public void init(OutputMode mode, TimeMode time) {
     rows = new JoinWindowRows(getHandle(), window);
     times = getHandle().getValueState("times", Encoders.BINARY(), TTLConfig.NONE());
+    forgotten = new HashSet<>();
+    closing = new HashSet<>();
   }
 
   @Override
@@ -165,11 +175,11 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     int side = row.getSide();
     long time = row.getTime();
     if (rows.add(side, time, waits, row.getRow()) && !timeless) {
-      getHandle().registerTimer(window.forgottenAt(rows.lastOf(time)));
+      forgotten.add(window.forgottenAt(rows.lastOf(time)));
     }
     if (waits) {
       long close = window.closedAt(side, time);
-      getHandle().registerTimer(close);
+      closing.add(close);
       nextClose = Math.min(nextClose, close);
       waiting++;
       changed = true;
@@ -249,8 +259,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     changed |= !due.isEmpty();
     long gone = window.timeForgottenAt(now);
     if (rows.isLast(gone)) {
-      rows.drop(0, gone);
-      rows.drop(1, gone);
+      drop(gone);
       if (latest <= gone) {
         times.clear();
         changed = false;
@@ -258,6 +267,32 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     }
     finish(key, timers, out);
     return CollectionConverters.asScala(out.iterator());
+  }
+
+  private void drop(long gone) {
+    rows.drop(0, gone);
+    rows.drop(1, gone);
+  }
+
+  /**
+   * Registers what the key's rows wait for. What their stream time has passed by the end of their
+   * batch, as in a catch-up nearly all of it, takes neither timers nor state.
+   */
+  private void register(TimerValues timers) {
+    if (forgotten.isEmpty() && closing.isEmpty()) {
+      return;
+    }
+    long now = Math.max(latest, timers.getCurrentWatermarkInMs());
+    for (long time : forgotten) {
+      if (time <= now) {
+        drop(window.timeForgottenAt(time));
+      } else {
+        getHandle().registerTimer(time);
+      }
+    }
+    closing.stream().filter(time -> time > now).forEach(getHandle()::registerTimer);
+    forgotten.clear();
+    closing.clear();
   }
 
   private void load() {
@@ -273,6 +308,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
 
   @Override
   protected void finish(byte[] key, TimerValues timers, List<JoinedRow> out) {
+    register(timers);
     if (changed) {
       ByteBuffer stored = ByteBuffer.allocate(3 * Long.BYTES);
       times.update(stored.putLong(latest).putLong(nextClose).putLong(waiting).array());

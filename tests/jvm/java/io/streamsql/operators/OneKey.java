@@ -79,6 +79,11 @@ public final class OneKey<R> {
     return state.listTimers().hasNext();
   }
 
+  /** How many timers are registered. */
+  public int timers() {
+    return list(state.listTimers()).size();
+  }
+
   private static <R> List<R> list(Iterator<R> results) {
     return new ArrayList<>(CollectionConverters.asJava(results.toList()));
   }

@@ -85,6 +85,17 @@ class StreamStreamJoinTest {
   }
 
   @Test
+  void whatTheTimeOfABatchHasPassedIsNotKept() {
+    OneKey<JoinedRow> join = join(true, true, true);
+    assertEquals(
+        List.of("a+null@100", "null+b@5000"),
+        shown(join.batch(left(100, "a"), right(5_000, "b"), left(90_000, "c"))));
+    assertEquals(2, join.timers()); // Of the last row: its window closes, its bucket is forgotten.
+    assertEquals(List.of("c+null@90000"), shown(join.watermark(200_000)));
+    assertFalse(join.hasEntries("rows"));
+  }
+
+  @Test
   void withoutATimeRowsMeetForEverAndNothingButThemIsKept() {
     long ever = 1L << 58;
     OneKey<JoinedRow> join = new OneKey<>(new StreamStreamJoin(ever, ever, 0, true, false, false));
