@@ -189,8 +189,8 @@ class Evaluation:
         return left.exceptAll(right) if node.all else left.subtract(right)
 
     def _recursion(self, node: Recursion) -> DataFrame:
-        """Each step is evaluated, and its rows kept, before the next one. What the steps read
-        besides is read once."""
+        """Each step is evaluated, and its rows kept, before the next one. The sources of the
+        steps are read once."""
         known: dict[Relation, DataFrame] = {
             each: self.rows(each).localCheckpoint()
             for each in relations(node.step)
