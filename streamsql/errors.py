@@ -101,7 +101,7 @@ class PlanError(UserError):
 
 
 class EvaluationError(UserError):
-    """An expression has no value for a row: a division by zero, a value out of range."""
+    """An expression has no value for a row, as a division by zero, or a recursion does not end."""
 
     kind = "evaluation error"
 

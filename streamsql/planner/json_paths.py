@@ -11,13 +11,10 @@ from streamsql.planner.scopes.spans import span_of
 
 def value_and_path(node: exp.JSONExtract | exp.JSONExtractScalar) -> tuple[Expression, str]:
     """The JSON text and the path in it, such as `$['a'][0]`, of a chain of operators."""
-    steps: list[str] = []
-    value: Expression = node
-    while isinstance(value, exp.JSONExtract | exp.JSONExtractScalar):
+    steps, value = [_step(node.expression)], node.this
+    while isinstance(value, exp.JSONExtract):
         steps.append(_step(value.expression))
         value = value.this
-        if isinstance(value, exp.JSONExtractScalar):
-            break
     return value, "$" + "".join(reversed(steps))
 
 

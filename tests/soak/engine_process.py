@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -16,6 +17,12 @@ from awaiting import await_until
 from soak.killing import kill_tree
 
 START_SECONDS = 240.0
+
+
+def let_pass(seconds: float) -> None:
+    """Until a moment that is to be any: nothing is waited for."""
+    moment = time.monotonic() + seconds
+    await_until(lambda: time.monotonic() >= moment, "the moment of the kill", seconds + 20)
 
 
 class EngineProcess:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from awaiting import await_until
 from confluent_kafka import KafkaError, Message, Producer
-from soak.engine_process import START_SECONDS, EngineProcess
+from soak.engine_process import START_SECONDS, EngineProcess, let_pass
 
 from streamsql.kafka.client import KafkaClient
 
@@ -150,13 +150,7 @@ def _await_moment(loader: Loader, dice: random.Random, number: int, kills: int) 
     await_until(
         lambda: len(loader.acknowledged) >= threshold, f"{threshold} records", START_SECONDS
     )
-    _let_pass(dice.uniform(0.0, 10.0))
-
-
-def _let_pass(seconds: float) -> None:
-    # The moment is to be any: nothing is waited for.
-    moment = time.monotonic() + seconds
-    await_until(lambda: time.monotonic() >= moment, "the moment of the kill", seconds + 20)
+    let_pass(dice.uniform(0.0, 10.0))
 
 
 def _kill_all(engine: EngineProcess, dice: random.Random) -> None:
@@ -164,7 +158,7 @@ def _kill_all(engine: EngineProcess, dice: random.Random) -> None:
     engine.start()
     if dice.random() < 0.3:
         # Sometimes twice in a row, while it is only just starting.
-        _let_pass(dice.uniform(0.5, 6.0))
+        let_pass(dice.uniform(0.5, 6.0))
         engine.kill()
         engine.start()
 

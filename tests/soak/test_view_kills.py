@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from awaiting import await_until
 from confluent_kafka import Producer
-from soak.engine_process import EngineProcess
+from soak.engine_process import START_SECONDS, EngineProcess, let_pass
 
 from benchmarks.tpch import Expected, House, Sender, difference, query_text, tables_text
 from benchmarks.tpch_rows import KEYS, Database
@@ -28,7 +26,6 @@ from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
-START_SECONDS = 240.0
 QUERIES = ("q3", "q5", "q13")
 SCALE = 0.002
 RATE = 200
@@ -125,20 +122,14 @@ def _kill(engine: EngineProcess, kills: int, dice: random.Random) -> None:
         for _ in range(kills):
             if dice.random() < 0.8:
                 engine.await_ready()
-            _let_pass(dice.uniform(0.0, 10.0))
+            let_pass(dice.uniform(0.0, 10.0))
             assert engine.kill() >= 1
             engine.start()
         engine.await_ready()
-        _let_pass(10.0)
+        let_pass(10.0)
         assert engine.stop() == 0
     finally:
         engine.kill()
-
-
-def _let_pass(seconds: float) -> None:
-    # The moment is to be any: nothing is waited for.
-    moment = time.monotonic() + seconds
-    await_until(lambda: time.monotonic() >= moment, "the moment of the kill", seconds + 20)
 
 
 def _check(house: House, transfers: Transfers, kafka: KafkaClient) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from streamsql.errors import ExternalError, UnsupportedError
+from streamsql.errors import EvaluationError, UnsupportedError
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.frames.keyed import normalized
 from streamsql.executor.relational import native
@@ -196,17 +196,19 @@ class Evaluation:
             for each in relations(node.step)
             if isinstance(each, Scan)
         }
-        leaves = [each for each in relations(node.step) if isinstance(each, Added)]
+        leaves = [
+            each
+            for each in relations(node.step)
+            if isinstance(each, Added) and each.recursion == node.name
+        ]
         found = native.renamed(self.rows(node.base), node.base.fields, node.columns)
         found = (found.distinct() if node.distinct else found).localCheckpoint()
         added = found
-        for number in range(MOST_STEPS):
+        for number in range(1, MOST_STEPS + 1):
             if added.isEmpty():
                 return found
             own: dict[Relation, DataFrame] = {
-                leaf: native.renamed(added, node.columns, leaf.columns)
-                for leaf in leaves
-                if leaf.recursion == node.name
+                leaf: native.renamed(added, node.columns, leaf.columns) for leaf in leaves
             }
             step = Evaluation(self.scope, self.sources, {**self._done, **known, **own})
             rows = native.renamed(step.rows(node.step), node.step.fields, node.columns)
@@ -215,7 +217,7 @@ class Evaluation:
             found = found.unionAll(added)
             if number % _STEPS_OF_A_PLAN == 0:
                 found = found.localCheckpoint()
-        raise ExternalError(
+        raise EvaluationError(
             f"WITH RECURSIVE has not ended after {MOST_STEPS} steps",
             hint="UNION in place of UNION ALL ends at a cycle; a condition limits the steps.",
         )

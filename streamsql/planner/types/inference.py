@@ -198,9 +198,6 @@ def _extract(node: exp.Extract, scope: Scope) -> Expression:
     return infer_differences.part(node, scope) or infer_moments.extract(node, scope)
 
 
-_UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
-
-
 def _json_text(node: exp.JSONExtractScalar, scope: Scope) -> Expression:
     value, path = value_and_path(node)
     return infer_calls.call(
@@ -216,6 +213,9 @@ def _json_element(node: exp.JSONExtract, scope: Scope) -> Expression:
         hint="->> gives the element as a text; a field of a STRUCT is taken with column->field.",
         span=span_of(node),
     )
+
+
+_UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
 
 
 def _at_time_zone(node: exp.AtTimeZone, scope: Scope) -> Expression:

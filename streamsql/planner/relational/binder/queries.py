@@ -74,13 +74,7 @@ class QueryBinder:
                 bound = self._recursion(table, before)
             else:
                 bound = self.bind(table.query, before)
-            if len(table.columns) > len(bound.fields):
-                raise BindError(
-                    f"{table.name} has {len(bound.fields)} columns available but "
-                    f"{len(table.columns)} columns specified",
-                    span=table.span,
-                )
-            names = (*table.columns, *(f.name for f in bound.fields[len(table.columns) :]))
+            names = _column_names(table, bound)
             renamed = [replace(f, name=name) for f, name in zip(bound.fields, names, strict=True)]
             tables[table.name] = replace(bound, fields=tuple(renamed))
         return scope
@@ -91,9 +85,9 @@ class QueryBinder:
         first, last, distinct = _parts(table)
         base = self.bind(first, outer)
         kinds = [_wide(typing.settled(_open(base, f))) for f in base.fields]
-        names = (*table.columns, *(f.name for f in base.fields[len(table.columns) :]))
+        names = _column_names(table, base)
         while True:
-            columns = [self.ids.field(n, k) for n, k in zip(names, kinds, strict=False)]
+            columns = [self.ids.field(n, k) for n, k in zip(names, kinds, strict=True)]
             added = Bound(Added(columns[0].id, tuple(columns)), tuple(columns))
             step = self.bind(last, Scope(parent=outer, tables={table.name: added}))
             both = self._kinds(added, step, "UNION", last)
@@ -244,6 +238,17 @@ def _open(bound: Bound, field: Field) -> SQLType:
         if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
             return NULL
     return field.type
+
+
+def _column_names(table: nodes.CommonTable, bound: Bound) -> tuple[str, ...]:
+    """The names that WITH gives to the first columns of a query, and those of its others."""
+    if len(table.columns) > len(bound.fields):
+        raise BindError(
+            f"{table.name} has {len(bound.fields)} columns available but "
+            f"{len(table.columns)} columns specified",
+            span=table.span,
+        )
+    return (*table.columns, *(f.name for f in bound.fields[len(table.columns) :]))
 
 
 def _parts(table: nodes.CommonTable) -> tuple[nodes.Query, nodes.Query, bool]:
