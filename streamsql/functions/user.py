@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -157,6 +158,11 @@ class _Python:
 # -- what the text may be ------------------------------------------------------------------------
 
 
+_PARSING = threading.Lock()
+"""Until Python 3.11.8 and 3.12.2, two threads that parse at once may raise SystemError
+(python/cpython#106905)."""
+
+
 def check_code(code: str, parameters: list[str]) -> None:
     """Raises PlanError if the text has none of the three forms; does not execute it."""
     if _REFERENCE.fullmatch(code.strip()):
@@ -168,7 +174,8 @@ def check_code(code: str, parameters: list[str]) -> None:
                 hint="Use letters, digits and underscores, and no keyword of Python.",
             )
     try:
-        tree = ast.parse(code.strip())
+        with _PARSING:
+            tree = ast.parse(code.strip())
     except SyntaxError as error:
         raise PlanError(
             f"the text of the function is not Python: {error.msg}",
