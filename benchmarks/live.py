@@ -14,15 +14,20 @@ import argparse
 import functools
 import json
 import os
+import subprocess
+import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+
+import psutil
 
 from benchmarks.common import PARTITIONS, show_table
 from benchmarks.latency import Place, place
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
-from benchmarks.traffic import Receiver, Sender, by_timestamp
+from benchmarks.traffic import Receiver, Sender
 from streamsql.data_folder import DataDir
 from streamsql.engine import QueryInfo, QueryState
 from streamsql.planner.plans.query_plan import Mode
@@ -133,7 +138,11 @@ def measure(
     sinks = {name: create(place, SHAPES[name]) for name in names}
     receivers = {
         name: Receiver(
-            place.kafka.bootstrap, [sink], _partitions(place, sink), "read_committed", by_timestamp
+            place.kafka.bootstrap,
+            [sink],
+            _partitions(place, sink),
+            "read_committed",
+            SHAPES[name].sent_at,
         )
         for name, sink in sinks.items()
         if not SHAPES[name].delays
@@ -204,38 +213,65 @@ def around_commits(place: Place, sink: str) -> list[tuple[float, float]]:
     return [(at - before, at + after) for at in times]
 
 
-def starve(place: Place, name: str, rate: int, seconds: float, share: float) -> dict[str, object]:
-    """One shape whose JVM has that share of the time for that many seconds. `left_s` is from the
-    begin of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches
-    after it."""
+def starve(
+    place: Place, name: str, rate: int, seconds: float, spinners: int, sender: Sender
+) -> dict[str, object]:
+    """One shape whose JVM shares one core with that many processes for that many seconds. `left_s`
+    is from the begin of that time, `back_s` from its end; `cores` is what the engine takes from
+    then until it is back, catching up included."""
     sink = create(place, SHAPES[name])
     await_current(place, {name: sink}, rate)
-    began = time.time()
     left: float | None = None
-    while time.time() < began + seconds:
-        _give_little(place, share)
-        if left is None and infos(place)[sink].mode == Mode.MICRO_BATCH.value:
-            left = time.time() - began
-    ended, cpu = time.time(), place.cpu(set())
+    behind = 0
+    with crowded(place.jvm(), spinners):
+        began = time.time()
+        while time.time() < began + seconds:
+            time.sleep(_LOOK_SECONDS)
+            info = infos(place)[sink]
+            behind = max(behind, info.lag or 0)
+            if left is None and info.mode == Mode.MICRO_BATCH.value:
+                left = time.time() - began
+    others = {sender.process.pid or 0}
+    ended, cpu = time.time(), place.cpu(others)
     back: float | None = None
     while time.time() < ended + _BACK_SECONDS and back is None:
         time.sleep(_LOOK_SECONDS)
         if infos(place)[sink].mode == Mode.REAL_TIME.value:
             back = time.time() - ended
-    cores = (place.cpu(set()) - cpu) / (time.time() - ended)
+    cores = (place.cpu(others) - cpu) / (time.time() - ended)
     lag = infos(place)[sink].lag
     drop(place, sink)
-    return {"shape": name, "left_s": left, "back_s": back, "cores": cores, "lag": lag}
+    return {
+        "shape": name,
+        "left_s": left,
+        "behind": behind,
+        "back_s": back,
+        "cores": cores,
+        "lag": lag,
+    }
 
 
-def _give_little(place: Place, share: float) -> None:
-    """A second in which the JVM runs for that share of the time."""
-    jvm = place.jvm()
-    for _ in range(4):
-        jvm.suspend()
-        time.sleep((1 - share) / 4)
-        jvm.resume()
-        time.sleep(share / 4)
+@contextmanager
+def crowded(jvm: psutil.Process, spinners: int) -> Iterator[None]:
+    """The threads of the JVM share one core with that many processes that only compute."""
+    cores = os.sched_getaffinity(0)
+    core = max(cores)
+    program = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(spinners)]
+    _pin(jvm, {core})
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        _pin(jvm, cores)
+
+
+def _pin(jvm: psutil.Process, cores: set[int]) -> None:
+    for thread in jvm.threads():
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(thread.id, cores)
 
 
 def _partitions(place: Place, sink: str) -> int:
@@ -279,7 +315,9 @@ def main() -> None:
     parser.add_argument(
         "--starve", type=float, help="seconds in which the engine's JVM has little of the machine"
     )
-    parser.add_argument("--share", type=float, default=0.2, help="of the time, with --starve")
+    parser.add_argument(
+        "--spinners", type=int, default=64, help="processes on the JVM's core, with --starve"
+    )
     parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
     parser.add_argument("--check", action="store_true", help="fail where a shape misses its goal")
     parser.add_argument("--json", action="store_true", help="one JSON object a shape")
@@ -296,9 +334,8 @@ def main() -> None:
         time.sleep(_LOAD_SECONDS)
         missed: list[str] = []
         if options.starve:
-            show_table(
-                [starve(found, name, options.rate, options.starve, options.share) for name in names]
-            )
+            few = (options.rate, options.starve, options.spinners, sender)
+            show_table([starve(found, name, *few) for name in names])
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
                 rows = measure(found, group, options.rate, options.seconds, sender)

@@ -10,6 +10,8 @@ import json
 import time
 from dataclasses import dataclass
 
+from benchmarks.traffic import SentAt, by_timestamp, by_value
+
 TOPICS = ("views", "orders", "users")
 KEYS = 1000
 _PAGES, _REGIONS = 50, 9
@@ -29,12 +31,13 @@ CREATE STREAM users_log (k STRING KEY, id INT, region STRING, t BIGINT)
 @dataclass(frozen=True)
 class Shape:
     """A statement, and whether its plan runs in real time. `delays` results are made when a window
-    closes, so their latency is the window's."""
+    closes, so their latency is the window's. `sent_at` is when a result's newest event was sent."""
 
     sql: str
     real_time: bool = True
     delays: bool = False
     exactly_once: bool = False
+    sent_at: SentAt = by_timestamp
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -133,7 +136,9 @@ SHAPES = {
     ),
     "match_recognize": Shape(
         "CREATE STREAM {sink} AS SELECT * FROM views MATCH_RECOGNIZE (PARTITION BY page "
-        "ORDER BY ROWTIME MEASURES a.t AS t1, LAST(b.t) AS t2 PATTERN (a b+ c) WITHIN 5 SECONDS "
-        "DEFINE b AS b.id > a.id, c AS c.id % 3 = 0);"
+        "ORDER BY ROWTIME MEASURES a.t AS t1, c.t AS t PATTERN (a b+ c) WITHIN 5 SECONDS "
+        "DEFINE b AS b.id > a.id, c AS c.id % 3 = 0);",
+        # ROWTIME is that of the match's first event.
+        sent_at=by_value,
     ),
 }
