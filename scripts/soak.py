@@ -80,8 +80,6 @@ PARTS: dict[str, Sequence[Command]] = {
     "queries": [
         _slow("tests/queries/test_cases.py", "tests/queries/test_modes.py"),
         _slow("tests/queries/test_answers.py", "tests/functions"),
-        # `make test` interprets their expressions.
-        (*_PYTEST, "-m", _HEAVY, "tests/queries/test_cases.py"),
     ],
     "verify": [_slow("tests/queries/test_verified.py")],
     "corpora": [

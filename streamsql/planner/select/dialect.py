@@ -27,6 +27,7 @@ _HINT = (
     "CREATE MATERIALIZED VIEW takes all of standard SQL, and so does a SELECT in a session with "
     "SET 'streamsql.sql.semantics' = 'standard'."
 )
+_RECURSION = "WITH RECURSIVE"
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Subquery: "A query as a value",
     exp.Any: "ANY",
@@ -63,9 +64,15 @@ def check_dialect(query: Query) -> None:
     for what, span in _beyond(query):
         raise UnsupportedError(
             f"{what} is not supported in queries of streams and tables.",
-            hint=" ".join(filter(None, (_HINTS.get(what), _HINT))),
+            hint=_hint(what),
             span=span,
         )
+
+
+def _hint(what: str) -> str:
+    if what == _RECURSION:
+        return "A SELECT in a session with SET 'streamsql.sql.semantics' = 'standard' takes it."
+    return " ".join(filter(None, (_HINTS.get(what), _HINT)))
 
 
 Found = Iterator[tuple[str, Span | None]]
@@ -73,7 +80,7 @@ Found = Iterator[tuple[str, Span | None]]
 
 def _beyond(query: Query) -> Found:
     if query.recursive:
-        yield "WITH RECURSIVE", query.span
+        yield _RECURSION, query.span
     for table in query.common_tables:
         if table.columns:
             yield "A list of columns in WITH", table.span
