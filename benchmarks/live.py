@@ -27,7 +27,7 @@ import psutil
 from benchmarks.common import PARTITIONS, show_table
 from benchmarks.latency import Place, place
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
-from benchmarks.traffic import Receiver, Sender
+from benchmarks.traffic import Receiver, Sender, by_timestamp
 from streamsql.data_folder import DataDir
 from streamsql.engine import QueryInfo, QueryState
 from streamsql.planner.plans.query_plan import Mode
@@ -138,11 +138,7 @@ def measure(
     sinks = {name: create(place, SHAPES[name]) for name in names}
     receivers = {
         name: Receiver(
-            place.kafka.bootstrap,
-            [sink],
-            _partitions(place, sink),
-            "read_committed",
-            SHAPES[name].sent_at,
+            place.kafka.bootstrap, [sink], _partitions(place, sink), "read_committed", by_timestamp
         )
         for name, sink in sinks.items()
         if not SHAPES[name].delays
