@@ -62,7 +62,7 @@ conformance: setup
 	@if [ ! -d "$(SUITE)" ]; then echo "skipped: there is no conformance suite in $(SUITE)"; \
 	else mkdir -p build; \
 	  $(BIN)/streamsql test "$(SUITE)" --report build/conformance.jsonl > build/conformance.txt; \
-	  $(BIN)/python -m tests.conformance build/conformance.jsonl; fi
+	  $(BIN)/python -m tests.conformance build/conformance.jsonl --suite "$(SUITE)"; fi
 
 conformance-rest: setup
 	@mkdir -p build

@@ -1,5 +1,5 @@
-"""`python -m tests.conformance REPORT [--rewrite]`: compares the report of a whole run of the
-conformance suite with what is known to fail, or writes that file.
+"""`python -m tests.conformance REPORT [--suite FOLDER] [--rewrite]`: compares the report of a whole
+run of the conformance suite with what is known to fail, or writes that file.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def main() -> int:
     """0 if all tests ended as known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path)
+    parser.add_argument("--suite", type=Path, default=SUITE, help="what was run")
     parser.add_argument("--rewrite", action="store_true", help="write what is known to fail")
     args = parser.parse_args()
     results, known = read_report(args.report), read_known()
@@ -34,7 +35,7 @@ def main() -> int:
         return 0
     found = problems(results, known)
     reported = {result.id for result in results}
-    suite = {case.id for case in load([SUITE])}
+    suite = {case.id for case in load([args.suite])}
     found += [f"{id}: was not run" for id in sorted(suite - reported)]
     found += [f"{id}: is listed as failing, but is no test" for id in sorted(known.keys() - suite)]
     print("\n".join(found) if found else "all as known")
