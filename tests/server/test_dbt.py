@@ -148,7 +148,7 @@ def test_a_change_that_cannot_keep_its_state_starts_over_on_request(
     assert "of class 4 (rebuilt from the log)" in message
     assert "`dbt run --full-refresh --select shop_spent+`" in message
     alone = dbt("run", "--full-refresh", "--select", "shop_spent")
-    assert "SHOP_LARGE read it, and are no part of this run" in of_models(alone)["shop_spent"]
+    assert "SHOP_LARGE read it, and are not part of this run" in of_models(alone)["shop_spent"]
     assert rows(server, counts) == [[2]]
     anew = dbt("run", "--full-refresh", "--select", "shop_spent+")
     assert of_models(anew) == {"shop_large": "created", "shop_spent": "created"}, anew
