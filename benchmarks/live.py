@@ -213,19 +213,19 @@ def starve(
     place: Place, name: str, rate: int, seconds: float, spinners: int, sender: Sender
 ) -> dict[str, object]:
     """One shape whose JVM shares one core with that many processes for that many seconds. `left_s`
-    is from the begin of that time, `back_s` from its end; `cores` is what the engine takes from
-    then until it is back, catching up included."""
+    is from the begin of that time, `back_s` from its end; `behind` is the largest lag that was
+    known, None if none was; `cores` is what the engine takes from the end until it is back,
+    catching up included."""
     sink = create(place, SHAPES[name])
     await_current(place, {name: sink}, rate)
+    sample = Sample()
     left: float | None = None
-    behind = 0
     with crowded(place.jvm(), spinners):
         began = time.time()
         while time.time() < began + seconds:
             time.sleep(_LOOK_SECONDS)
-            info = infos(place)[sink]
-            behind = max(behind, info.lag or 0)
-            if left is None and info.mode == Mode.MICRO_BATCH.value:
+            sample.take(infos(place)[sink])
+            if left is None and sample.modes[-1] == Mode.MICRO_BATCH.value:
                 left = time.time() - began
     others = {sender.process.pid or 0}
     ended, cpu = time.time(), place.cpu(others)
@@ -240,8 +240,8 @@ def starve(
     return {
         "shape": name,
         "left_s": left,
-        "behind": behind,
-        "back_s": back,
+        "behind": max(sample.lags, default=None),
+        "back_s": back if left is not None else None,
         "cores": cores,
         "lag": lag,
     }
@@ -254,8 +254,8 @@ def crowded(jvm: psutil.Process, spinners: int) -> Iterator[None]:
     core = max(cores)
     program = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(spinners)]
-    _pin(jvm, {core})
     try:
+        _pin(jvm, {core})
         yield
     finally:
         for process in processes:
@@ -330,8 +330,8 @@ def main() -> None:
         time.sleep(_LOAD_SECONDS)
         missed: list[str] = []
         if options.starve:
-            few = (options.rate, options.starve, options.spinners, sender)
-            show_table([starve(found, name, *few) for name in names])
+            how = (options.rate, options.starve, options.spinners, sender)
+            show_table([starve(found, name, *how) for name in names])
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
                 rows = measure(found, group, options.rate, options.seconds, sender)

@@ -23,10 +23,8 @@ from streamsql.nodes import (
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.named_queries import expressions_of, queries_in
 
-_HINT = (
-    "CREATE MATERIALIZED VIEW takes all of standard SQL, and so does a SELECT in a session with "
-    "SET 'streamsql.sql.semantics' = 'standard'."
-)
+_STANDARD = "SELECT in a session with SET 'streamsql.sql.semantics' = 'standard'"
+_HINT = f"CREATE MATERIALIZED VIEW takes all of standard SQL, and so does a {_STANDARD}."
 _RECURSION = "WITH RECURSIVE"
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Subquery: "A query as a value",
@@ -71,7 +69,7 @@ def check_dialect(query: Query) -> None:
 
 def _hint(what: str) -> str:
     if what == _RECURSION:
-        return "A SELECT in a session with SET 'streamsql.sql.semantics' = 'standard' takes it."
+        return f"A {_STANDARD} takes it."
     return " ".join(filter(None, (_HINTS.get(what), _HINT)))
 
 
