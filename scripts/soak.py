@@ -72,6 +72,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "files": [
         _slow("tests/delivery/test_file_sinks.py"),
         _slow("tests/stores", "tests/capture", "tests/outages"),
+        _slow("tests/kafka", "tests/log"),
     ],
     "cluster": [_slow("tests/cluster")],
     "memory": [_slow("tests/memory")],
@@ -80,6 +81,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "queries": [
         _slow("tests/queries/test_cases.py", "tests/queries/test_modes.py"),
         _slow("tests/queries/test_answers.py", "tests/functions"),
+        _slow("tests/queries/test_idle.py", "tests/queries/test_tails.py"),
     ],
     "verify": [_slow("tests/queries/test_verified.py")],
     "corpora": [

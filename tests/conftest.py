@@ -16,7 +16,7 @@ import hanging
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
-from selection import is_unselected
+from selection import REDUNDANT, is_unselected
 from xdist.scheduler import LoadScopeScheduling
 
 from streamsql.data_folder import DataDir
@@ -110,6 +110,8 @@ _variants: Counter[str] = Counter()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid in REDUNDANT:
+        item.add_marker(pytest.mark.slow)
     if (mark := item.get_closest_marker("variants")) is not None:
         test = item.nodeid.partition("[")[0]
         number, every = _variants[test], mark.kwargs.get("every")
@@ -151,7 +153,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     chosen = config.getoption("markexpr")
     if not chosen or collection_path.suffix != ".py":
         return None
-    return True if is_unselected(collection_path.read_text("utf-8"), chosen) else None
+    file = str(collection_path.relative_to(config.rootpath))
+    return True if is_unselected(file, collection_path.read_text("utf-8"), chosen) else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

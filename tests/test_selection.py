@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from selection import is_unselected
+from selection import REDUNDANT, REDUNDANT_FILES, is_unselected
 
 LIGHT = "not spark and not kafka and not slow"
 HEAVY = "(spark or kafka) and not slow"
@@ -25,9 +27,21 @@ MARKED = f"@{MARK}kafka\n{PLAIN}"
 def test_a_file_without_selected_tests_is_left_out(
     text: str, light: bool, heavy: bool, slow: bool
 ) -> None:
-    assert [is_unselected(text, each) for each in (LIGHT, HEAVY, "slow")] == [light, heavy, slow]
+    found = [is_unselected("tests/test_x.py", text, each) for each in (LIGHT, HEAVY, "slow")]
+    assert found == [light, heavy, slow]
+
+
+def test_a_file_with_a_redundant_test_has_a_slow_one() -> None:
+    assert not is_unselected(min(REDUNDANT_FILES), MARKED, "slow")
+
+
+def test_redundant_tests_are_ones_of_files_that_exist() -> None:
+    root = Path(__file__).parent.parent
+    for file, test in (each.split("::", 1) for each in REDUNDANT):
+        name = test.partition("[")[0].rpartition("::")[2]
+        assert f"def {name}(" in (root / file).read_text("utf-8"), f"{file}::{test}"
 
 
 @pytest.mark.parametrize("expression", ["", "slow or not kafka", "not (spark or kafka)"])
 def test_other_expressions_leave_out_nothing(expression: str) -> None:
-    assert not is_unselected(PLAIN, expression)
+    assert not is_unselected("tests/test_x.py", PLAIN, expression)

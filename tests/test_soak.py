@@ -11,6 +11,7 @@ from threading import Event
 
 import daily
 import pytest
+from selection import REDUNDANT_FILES
 
 from scripts import soak
 
@@ -37,8 +38,8 @@ def test_every_file_with_a_long_test_is_in_one_part() -> None:
     paths = selected()
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         text = file.read_text("utf-8")
-        if "mark.slow" in text or "mark.variants" in text:
-            name = str(file.relative_to(ROOT))
+        name = str(file.relative_to(ROOT))
+        if "mark.slow" in text or "mark.variants" in text or name in REDUNDANT_FILES:
             if name == "tests/test_soak.py":
                 continue
             assert name in paths or any(name.startswith(f"{path}/") for path in paths), name
