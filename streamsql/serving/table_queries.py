@@ -122,7 +122,9 @@ class TableQueries:
             for each in operators(plan.query.root)
             if isinstance(each, Scan)
         }
-        with Bridge.of(spark).ansi() if is_of_standard(plan) else nullcontext(spark) as session:
+        standard = is_of_standard(plan)
+        ansi = Bridge.of(spark).ansi(of_stores=True) if standard else nullcontext(spark)
+        with ansi as session:
             context = replace(context, spark=session)
             compiled, tables = tables_plan(plan, context, lambda source: known[source.name])
         readers = tuple(known[source.name] for source in tables)

@@ -123,6 +123,8 @@ class LoweringContext:
     table: Callable[[Scan], DataFrame] | None = None
     """The latest rows of a table, in the columns of scan.py, if known."""
 
+    raises: bool = False
+    """Whether an expression of standard SQL without a value, such as 1/0, is an error, not null."""
     dataflow: Dataflow | None = None
     """Of a materialized view: what follows its topics."""
 

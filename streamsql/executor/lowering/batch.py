@@ -65,7 +65,7 @@ def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
     """The answer's rows in the columns of the plan's schema. InternalError if Spark rejects the
     plan; the iterator raises Spark's exception if the query fails."""
     records = _reader(batch, most_at_once(plan.query.root))
-    context = replace(batch.context, records=records)
+    context = replace(batch.context, records=records, raises=True)
     return _decoded(answer_frame(plan, context, batch.query_id), plan.schema, batch.query_id)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -19,6 +22,7 @@ from streamsql.executor.relational.incremental import ViewLowering
 from streamsql.executor.relational.maintenance import packed
 from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.relational.places import same_places
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators import View
 from streamsql.planner.relational.algebra import Field
@@ -81,8 +85,7 @@ def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame
     sources = {
         scan.source.name: rows for scan, rows in zip(node.scans, present(node, inputs), strict=True)
     }
-    rows = Evaluation(scope, sources).rows(node.plan.root)
-    rows = rows.withColumn(NULL_COLUMN, F.lit(False))
+    rows = _present_rows(node, sources, scope).withColumn(NULL_COLUMN, F.lit(False))
     if not node.has_hidden_key:
         return _table(node, rows, F.lit(None))
     key = node.plan.key
@@ -90,6 +93,16 @@ def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame
     bytes_ = quoted("$bytes")
     number = F.row_number().over(Window.partitionBy(bytes_).orderBy(bytes_))
     return _table(node, rows.withColumn("$number", number), _hidden(bytes_, quoted("$number")))
+
+
+def _present_rows(node: View, sources: Mapping[str, DataFrame], scope: Scope) -> DataFrame:
+    if not scope.context.raises:
+        return Evaluation(scope, sources).rows(node.plan.root)
+    bridge = Bridge.of(scope.context.spark)
+    with bridge.ansi(of_stores=False) as session:
+        own = replace(scope, context=replace(scope.context, spark=session))
+        moved = {name: bridge.moved(rows, session) for name, rows in sources.items()}
+        return Evaluation(own, moved).rows(node.plan.root)
 
 
 LOWERING = Lowering(lower, _batch)

@@ -52,7 +52,7 @@ class Bridge:
         self._java = session._jvm.io.streamsql.bridge.Bridge.open(session._jsparkSession, VERSION)
         self._prompt = with_deadline(self._java, DEADLINE_SECONDS)
         self._lock = threading.Lock()
-        self._ansi: SparkSession | None = None
+        self._ansi: dict[bool, SparkSession] = {}
         session.streamsql_bridge = self
 
     @staticmethod
@@ -221,18 +221,26 @@ class Bridge:
         return self._java.tablesQuery(plan)
 
     @contextmanager
-    def ansi(self) -> Iterator[SparkSession]:
+    def ansi(self, *, of_stores: bool) -> Iterator[SparkSession]:
         """A session in Spark's ANSI mode: an expression without a value, such as 1/0, is an error.
-        In the block it is the active one of this thread, which Spark asks for the mode."""
+        In the block it is the active one of this thread, which Spark asks for the mode. A query
+        over stores (`of_stores`) is interpreted."""
         with self._lock:
-            if self._ansi is None:
-                self._ansi = SparkSession(self._spark.sparkContext, self._java.ansiSession())
-                cast(Any, self._ansi).streamsql_bridge = self
-        before = self._java.activate(cast(Any, self._ansi)._jsparkSession)
+            session = self._ansi.get(of_stores)
+            if session is None:
+                own = self._java.ansiSession(of_stores)
+                session = self._ansi[of_stores] = SparkSession(self._spark.sparkContext, own)
+                cast(Any, session).streamsql_bridge = self
+        before = self._java.activate(cast(Any, session)._jsparkSession)
         try:
-            yield self._ansi
+            yield session
         finally:
             self._java.activate(before)
+
+    def moved(self, rows: DataFrame, session: SparkSession) -> DataFrame:
+        """The rows of another session of this JVM, as rows of `session`."""
+        of_java = self._java.moved(cast(Any, rows)._jdf, cast(Any, session)._jsparkSession)
+        return ClassicDataFrame(of_java, session)
 
     def limit_rows(self, size: int) -> None:
         """Limits the memory, in bytes, of rows that table queries keep."""

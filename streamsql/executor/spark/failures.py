@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from py4j.protocol import Py4JError, Py4JNetworkError
+from collections.abc import Iterator
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import convert_exception
 
 from streamsql.errors import EvaluationError, ExternalError, InternalError, StreamSQLError
 
@@ -27,9 +30,23 @@ _MESSAGES = {
 
 def without_value(error: Exception) -> EvaluationError | None:
     """The error of an expression that has no value; None for other failures."""
-    condition = error.getCondition() if isinstance(error, PySparkException) else None
-    parameters = error.getMessageParameters() or {} if isinstance(error, PySparkException) else {}
-    match (condition or "").split("."):
+    found = (_of_condition(each) for each in _spark_errors(error))
+    return next((each for each in found if each is not None), None)
+
+
+def _spark_errors(error: Exception) -> Iterator[PySparkException]:
+    """The error, or, where it was thrown while rows were fetched, its causes in Java."""
+    if isinstance(error, PySparkException):
+        yield error
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
+    while cause is not None:
+        yield convert_exception(cause)
+        cause = cause.getCause()
+
+
+def _of_condition(error: PySparkException) -> EvaluationError | None:
+    parameters = error.getMessageParameters() or {}
+    match (error.getCondition() or "").split("."):
         case ["USER_RAISED_EXCEPTION"]:
             return EvaluationError(parameters["errorMessage"])
         case ["CAST_INVALID_INPUT"]:

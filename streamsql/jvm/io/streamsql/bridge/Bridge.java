@@ -258,8 +258,13 @@ public final class Bridge {
   }
 
   /** A copy of the engine's session in ANSI mode. */
-  public SparkSession ansiSession() {
-    return AnsiSession.of(session);
+  public SparkSession ansiSession(boolean ofStores) {
+    return AnsiSession.of(session, ofStores);
+  }
+
+  /** The rows of another session, whose own expressions keep their mode. */
+  public Dataset<?> moved(Dataset<?> rows, SparkSession other) {
+    return AnsiSession.moved(rows, other);
   }
 
   /** Makes a session the active one of this thread; returns the one before. Null is none. */

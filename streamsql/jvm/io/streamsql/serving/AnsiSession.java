@@ -2,14 +2,17 @@ package io.streamsql.serving;
 
 import io.streamsql.queries.Sessions;
 import java.util.Map;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
 /** Spark's ANSI mode: an expression without a value, such as 1/0, is an error, not a null. */
 public final class AnsiSession {
-  private static final Map<String, String> SETTINGS =
+  private static final String ANSI = "spark.sql.ansi.enabled";
+
+  private static final Map<String, String> OF_STORES =
       Map.of(
-          "spark.sql.ansi.enabled",
+          ANSI,
           "true",
           // Most of these queries run once: compiling one takes longer than interpreting it.
           "spark.sql.codegen.wholeStage",
@@ -20,9 +23,15 @@ public final class AnsiSession {
 
   private AnsiSession() {}
 
-  /** A copy of a session in this mode. */
-  public static SparkSession of(SparkSession session) {
-    return Sessions.copy(session, SETTINGS);
+  /** A copy of a session in this mode, for queries over stores or for those that take jobs. */
+  public static SparkSession of(SparkSession session, boolean ofStores) {
+    return Sessions.copy(session, ofStores ? OF_STORES : Map.of(ANSI, "true"));
+  }
+
+  /** The rows of another session, whose own expressions keep their mode. */
+  public static Dataset<?> moved(Dataset<?> rows, SparkSession session) {
+    var own = (org.apache.spark.sql.classic.Dataset<?>) rows;
+    return org.apache.spark.sql.classic.Dataset.ofRows(session, own.queryExecution().analyzed());
   }
 
   /** Makes a session the active one of this thread; returns the one before. Null is none. */
