@@ -22,10 +22,21 @@ BYTES = DataType(this=_T.VARBINARY)
 DATE = DataType(this=_T.DATE)
 TIME = DataType(this=_T.TIME)
 TIMESTAMP = DataType(this=_T.TIMESTAMP)
+"""A moment, as in ksqlDB."""
 NULL = DataType(this=_T.NULL)
 """Type of an untyped NULL literal: compatible with every type."""
 INTERVAL_UNIT = DataType(this=_T.INTERVAL)
 """A time unit (SECONDS) as an argument of a date function."""
+
+_ZONE = "zone"
+"""In the `meta` of a TIMESTAMP, which no comparison of types sees: whether it has a time zone."""
+TIMESTAMPTZ = TIMESTAMP.copy()
+"""TIMESTAMP as SQL spells it where TIMESTAMP alone has no time zone."""
+TIMESTAMPTZ.meta[_ZONE] = True
+LOCAL_TIMESTAMP = TIMESTAMP.copy()
+"""TIMESTAMP of standard SQL: date and time of day without a time zone. It is stored, and computed
+with, as the moment of that time in UTC; it differs where text is made of it."""
+LOCAL_TIMESTAMP.meta[_ZONE] = False
 
 MAX_PRECISION = 38
 """Spark's limit; ksqlDB has none."""
@@ -82,7 +93,7 @@ _ALIASES: dict[str, SQLType] = {
     **dict.fromkeys(("FLOAT4", "FLOAT8", "FLOAT", "REAL"), DOUBLE),
     **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "BPCHAR", "JSON", "JSONB", "UUID"), STRING),
     **dict.fromkeys(("BYTEA",), BYTES),
-    **dict.fromkeys(("TIMESTAMPTZ",), TIMESTAMP),
+    **dict.fromkeys(("TIMESTAMPTZ",), TIMESTAMPTZ),
     **dict.fromkeys(("NUMERIC", "DEC"), NUMERIC),
 }
 """PostgreSQL's names."""
@@ -154,6 +165,16 @@ def is_numeric(t: SQLType) -> bool:
 
 def is_time(t: SQLType) -> bool:
     return t.this in _TIME_TYPES
+
+
+def is_local(t: SQLType) -> bool:
+    """Whether the type is LOCAL_TIMESTAMP."""
+    return t.this == _T.TIMESTAMP and t.meta.get(_ZONE) is False
+
+
+def is_spelled_with_zone(t: SQLType) -> bool:
+    """Whether the type is TIMESTAMPTZ."""
+    return t.this == _T.TIMESTAMP and t.meta.get(_ZONE) is True
 
 
 def custom_name(t: SQLType) -> str:

@@ -42,7 +42,11 @@ def mark(tokens: list[Token]) -> list[Token]:
                 token.type = "EMPTY_BRACKET"
         elif (meaning := _MEANINGS.get(token.upper())) is not None:
             token.type = meaning(tokens, i) or token.type
-    return [token for i, token in enumerate(tokens) if not _lengthens_a_type(tokens, i)]
+    return [
+        token.update(value="TIMESTAMPTZ") if _has_zone(tokens, i) else token
+        for i, token in enumerate(tokens)
+        if not _lengthens_a_type(tokens, i)
+    ]
 
 
 def _type(tokens: list[Token], i: int) -> str | None:
@@ -166,9 +170,17 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
 }
 
 
+def _has_zone(tokens: list[Token], i: int) -> bool:
+    """Whether the token is the TIMESTAMP of TIMESTAMP WITH TIME ZONE, perhaps with a precision."""
+    if _text(tokens, i) != "TIMESTAMP":
+        return False
+    end = i + 4 if _type(tokens, i + 3) == "RPAR" else i + 1
+    return [_text(tokens, end + n) for n in range(3)] == ["WITH", "TIME", "ZONE"]
+
+
 def _lengthens_a_type(tokens: list[Token], i: int) -> bool:
-    """DOUBLE PRECISION is DOUBLE, CHARACTER VARYING is CHARACTER, and TIMESTAMP WITH TIME ZONE,
-    WITHOUT as well, is TIMESTAMP."""
+    """DOUBLE PRECISION is DOUBLE, CHARACTER VARYING is CHARACTER, TIMESTAMP WITHOUT TIME ZONE is
+    TIMESTAMP, and WITH one it is TIMESTAMPTZ."""
     word, before = _text(tokens, i), _text(tokens, i - 1)
     if word == "PRECISION" and before == "DOUBLE":
         return _type(tokens, i - 2) not in _NOT_BEFORE_A_TYPE

@@ -46,6 +46,8 @@ def type_sql(t: SQLType) -> str:
         return f"STRUCT<{', '.join(inner)}>"
     if types.is_custom(t):
         return name(types.custom_name(t))
+    if types.is_spelled_with_zone(t):
+        return "TIMESTAMPTZ"
     return types.to_sql(t)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, UnsupportedError
 from streamsql.nodes import CreateSource
@@ -9,6 +11,7 @@ from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.ddl.columns import declared_schema
 from streamsql.planner.ddl.topics import existing_topic
 from streamsql.planner.plans.statements import SourcePlan, TopicLookup
+from streamsql.planner.relational.typing import standard
 from streamsql.schema import ROW_KEY, Column, FormatSpec, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, quote
 
@@ -46,6 +49,7 @@ def plan_plain_table(
             span=statement.span,
         )
     schema = declared_schema(statement.kind, statement.columns, catalog.types)
+    schema = Schema(tuple(replace(c, type=standard(c.type)) for c in schema))
     if not schema.key:
         schema = Schema((Column(ROW_KEY, STRING, Namespace.KEY), *schema))
     spec = FormatSpec(FORMAT)

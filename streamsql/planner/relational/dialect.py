@@ -18,7 +18,7 @@ from streamsql.planner.relational import typing
 from streamsql.planner.relational.algebra import Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import cast, number, operand, transformed, typed
-from streamsql.planner.relational.typing import INTERVAL, NUMERIC, T, is_integer
+from streamsql.planner.relational.typing import INTERVAL, NUMERIC, UNKNOWN, T, is_integer
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
 
@@ -115,6 +115,10 @@ def _sum(node: Expression) -> Expression:
 
 # -- casts ---------------------------------------------------------------------------------------
 
+_OFFSET = " ?[+-][0-9]{2}(:?[0-9]{2})?$"
+"""From UTC, behind a time of day."""
+_CLOCK = "([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)"
+
 
 def _cast(node: Expression) -> Expression:
     source, target = node.this.type, node.args["to"]
@@ -128,13 +132,43 @@ def _cast(node: Expression) -> Expression:
         )
         return cast(rounded, target)
     if target == STRING and source == DOUBLE:
-        text = exp.RegexpReplace(
+        written = exp.RegexpReplace(
             this=cast(node.this.copy(), STRING),
             expression=exp.Literal.string("\\.0$"),
             replacement=exp.Literal.string(""),
         )
-        return typed(text, STRING)
+        return typed(written, STRING)
+    if target == TIMESTAMP and source in (STRING, UNKNOWN):
+        return cast(_moment(node.this, types.is_local(target)), target)
+    if target == STRING and source == TIMESTAMP and not types.is_local(source):
+        shown = cast(node.this.copy(), STRING)
+        return _call("CONCAT", STRING, shown, exp.Literal.string("+00"))
     return node
+
+
+def _moment(text: Expression, local: bool) -> Expression:
+    """The text as Spark reads it. A TIMESTAMP without time zone ignores the offset; of a moment,
+    seconds and the minutes of the offset are not optional."""
+    if local:
+        return _replaced(text, _CLOCK + _OFFSET, "$1")
+    whole = _replaced(text, "([ T][0-9]{1,2}:[0-9]{2})( ?[+-])", "$1:00$2")
+    return _replaced(whole, _CLOCK + " ?([+-][0-9]{2})$", "$1$4:00")
+
+
+def _replaced(text: Expression, pattern: str, by: str) -> Expression:
+    changed = exp.RegexpReplace(
+        this=text.copy(),
+        expression=exp.Literal.string(pattern),
+        replacement=exp.Literal.string(by),
+    )
+    return typed(changed, STRING)
+
+
+def _at_time_zone(node: Expression) -> Expression:
+    """A moment's time of day there, or the moment of such a time."""
+    local = types.is_local(typing.kind_of(node.this))
+    name = "TO_UTC_TIMESTAMP" if local else "FROM_UTC_TIMESTAMP"
+    return _call(name, typing.kind_of(node), node.this, node.args["zone"])
 
 
 # -- text ----------------------------------------------------------------------------------------
@@ -609,6 +643,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Trunc: _trunc,
     exp.Sum: _sum,
     exp.Cast: _cast,
+    exp.AtTimeZone: _at_time_zone,
     exp.Substring: _substring,
     exp.RegexpILike: _any_case,
     exp.SimilarTo: _similar,

@@ -32,7 +32,17 @@ from streamsql.planner.relational.typing import (
     total,
 )
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    LOCAL_TIMESTAMP,
+    STRING,
+    TIMESTAMP,
+    SQLType,
+)
 
 AGGREGATES = frozenset(
     {
@@ -84,10 +94,13 @@ _OWN_NAMES = {
     "MIN_BY": "ARG_MIN",
     "MAX_BY": "ARG_MAX",
     "ARRAY_UPPER": "ARRAY_LENGTH",
-    "MAKE_TIMESTAMPTZ": "MAKE_TIMESTAMP",
     "JSONB_ARRAY_LENGTH": "JSON_ARRAY_LENGTH",
     "JSONB_TYPEOF": "JSON_TYPEOF",
 }
+
+
+CLOCK = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIMESTAMP"})
+"""Functions that are called without parentheses."""
 
 
 def build(function: str, arguments: list[Expression]) -> Expression:
@@ -107,6 +120,11 @@ def build(function: str, arguments: list[Expression]) -> Expression:
         return call
     except (SqlglotError, TypeError, IndexError, KeyError, AttributeError, ValueError):
         return exp.Anonymous(this=function, expressions=arguments)
+
+
+def _local_timestamp(_arguments: list[Expression]) -> Expression:
+    zone = typed(exp.Literal.string("UTC"), STRING)
+    return exp.AtTimeZone(this=typed(exp.CurrentTimestamp(), TIMESTAMP), zone=zone)
 
 
 def _string_agg(arguments: list[Expression]) -> Expression:
@@ -192,6 +210,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "LEAST": _greatest(exp.Least),
     "CURRENT_TIMESTAMP": lambda _: exp.CurrentTimestamp(),
     "CURRENT_DATE": lambda _: exp.CurrentDate(),
+    "CURRENT_TIME": lambda _: cast(typed(exp.CurrentTimestamp(), TIMESTAMP), types.TIME),
+    "LOCALTIMESTAMP": _local_timestamp,
     "CONCAT": lambda a: exp.Concat(expressions=a, safe=True, coalesce=True),
     "CONCAT_WS": lambda a: exp.ConcatWs(expressions=a, safe=False, coalesce=True),
     "ROUND": _plain(exp.Round, "this", "decimals"),
@@ -451,7 +471,12 @@ def _trunc(call: Expression) -> SQLType:
         return TIMESTAMP
     if kind == DATE:
         call.this.replace(cast(call.this.copy(), TIMESTAMP))
-    return TIMESTAMP if kind in (DATE, TIMESTAMP) else kind
+        return LOCAL_TIMESTAMP
+    return kind
+
+
+def _at_time_zone(call: Expression) -> SQLType:
+    return TIMESTAMP if types.is_local(kind_of(call.this)) else LOCAL_TIMESTAMP
 
 
 def _boolean(call: Expression) -> SQLType:
@@ -516,7 +541,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Extract: _extract,
     exp.CurrentTimestamp: _always(TIMESTAMP),
     exp.CurrentDate: _always(DATE),
-    exp.AtTimeZone: _always(TIMESTAMP),
+    exp.AtTimeZone: _at_time_zone,
     exp.Array: _array_of,
     **dict.fromkeys((exp.ArrayMin, exp.ArrayMax), _element),
     exp.ArrayContains: _contains,
@@ -558,7 +583,8 @@ def _first_argument(call: Expression) -> SQLType:
 
 _BY_NAME: dict[str, Rule] = {
     "MAKE_DATE": _always(DATE),
-    "MAKE_TIMESTAMP": _always(TIMESTAMP),
+    "MAKE_TIMESTAMP": _always(LOCAL_TIMESTAMP),
+    "MAKE_TIMESTAMPTZ": _always(TIMESTAMP),
     "REGEXP_COUNT": _always(INT),
     "REGEXP_MATCH": _always(types.array(STRING)),
     "OCTET_LENGTH": _always(INT),

@@ -18,6 +18,7 @@ from streamsql.types import (
     DATE,
     DOUBLE,
     INT,
+    LOCAL_TIMESTAMP,
     NULL,
     STRING,
     TIME,
@@ -36,7 +37,8 @@ _ALIKE = {
     **dict.fromkeys((T.VARCHAR, T.CHAR, T.NCHAR, T.NVARCHAR, T.BPCHAR, T.NAME, T.UUID), STRING),
     **dict.fromkeys((T.SMALLINT, T.TINYINT), INT),
     T.FLOAT: DOUBLE,
-    **dict.fromkeys((T.TIMESTAMPTZ, T.TIMESTAMPNTZ, T.TIMESTAMPLTZ, T.DATETIME), TIMESTAMP),
+    **dict.fromkeys((T.TIMESTAMPTZ, T.TIMESTAMPLTZ), TIMESTAMP),
+    **dict.fromkeys((T.TIMESTAMPNTZ, T.DATETIME), LOCAL_TIMESTAMP),
     T.TIMETZ: TIME,
     T.BINARY: types.BYTES,
     T.INT128: decimal(38, 0),
@@ -54,6 +56,8 @@ def standard(kind: SQLType) -> SQLType:
         return INTERVAL
     if types.is_array(kind) and kind.expressions:
         return types.array(standard(kind.expressions[0]))
+    if kind.this == T.TIMESTAMP:
+        return kind if types.is_spelled_with_zone(kind) else LOCAL_TIMESTAMP
     return _ALIKE.get(kind.this, kind)
 
 
@@ -86,21 +90,27 @@ def common(kinds: Sequence[SQLType]) -> SQLType | None:
 
 
 def _common(a: SQLType, b: SQLType) -> SQLType | None:
+    if a == b == TIMESTAMP:
+        return a if is_same(a, b) else TIMESTAMP
     if a == b or b == NULL or (b == UNKNOWN and a != NULL):
         return a
     if a in (NULL, UNKNOWN):
         return b
     if {a.this, b.this} == {T.DATE, T.TIMESTAMP}:
-        return TIMESTAMP
+        return b if a == DATE else a
     if STRING in (a, b):
         return None
     return types.common_type(a, b)
 
 
+def is_same(a: SQLType, b: SQLType) -> bool:
+    return a == b and types.is_local(a) == types.is_local(b)
+
+
 def coerced(expression: Expression, kind: SQLType) -> Expression:
     """The expression as one of the type."""
     own = kind_of(expression)
-    if own == kind or is_open(kind):
+    if is_same(own, kind) or is_open(kind):
         return expression
     if isinstance(expression, exp.Null):
         return cast(exp.Null(), kind)
@@ -225,7 +235,9 @@ def _temporal(node: type[exp.Expr], a: Expression, b: Expression) -> Expression 
         if kind is None:
             return None
         if {left.this, right.this} == {T.DATE, T.TIMESTAMP}:
-            a, b = coerced(a, TIMESTAMP), coerced(b, TIMESTAMP)
+            a, b = cast(a, TIMESTAMP), cast(b, TIMESTAMP)
+        if kind == TIMESTAMP:
+            kind = next((k for k in (left, right) if k == TIMESTAMP), LOCAL_TIMESTAMP)
         return typed(node(this=a, expression=b), kind)
     if T.INTERVAL in kinds and node in (exp.Mul, exp.Div):
         return typed(node(this=a, expression=b), INTERVAL)

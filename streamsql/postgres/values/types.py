@@ -19,6 +19,7 @@ from streamsql.types import (
     element_type,
     is_array,
     is_decimal,
+    is_local,
     precision_scale,
     to_sql,
 )
@@ -78,6 +79,8 @@ def type_of(t: SQLType | None) -> PgType:
     if is_decimal(t):
         precision, scale = precision_scale(t)
         return PgType(scalars.NUMERIC, modifier=(precision << 16 | scale) + _VARLENA)
+    if is_local(t):
+        return PgType(scalars.TIMESTAMP)
     if is_array(t) and not is_array(element_type(t)):
         inner = type_of(element_type(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)

@@ -22,7 +22,7 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import INT, STRING, TIMESTAMP
+from streamsql.types import INT, LOCAL_TIMESTAMP, STRING
 
 
 class CallRules(Rules):
@@ -101,10 +101,9 @@ class CallRules(Rules):
 
     def _series(self, arguments: list[Expression]) -> tuple[list[Expression], types.SQLType]:
         ends, kind = typing.alike(arguments[:2], "GENERATE_SERIES")
-        if kind == STRING:
-            ends, kind = [coerced(end, TIMESTAMP) for end in arguments[:2]], TIMESTAMP
-        if kind == types.DATE:
-            ends, kind = [coerced(end, TIMESTAMP) for end in ends], TIMESTAMP
+        if kind in (STRING, types.DATE):
+            kind = LOCAL_TIMESTAMP
+            ends = [coerced(end, kind) for end in arguments[:2]]
         steps = arguments[2:]
         if typing.is_integer(kind) or types.is_decimal(kind):
             return typing.alike([*ends, *steps], "GENERATE_SERIES")

@@ -97,14 +97,24 @@ class Scope:
 
 def resolve(node: exp.Column, scope: Scope) -> Expression:
     """The field that a column's name means, here or in an outer query."""
-    table = node.table
+    found = _found(node, scope)
+    if found is None:
+        raise _unknown(node, scope)
+    return column(found)
+
+
+def has_column(node: exp.Column, scope: Scope) -> bool:
+    return _found(node, scope) is not None
+
+
+def _found(node: exp.Column, scope: Scope) -> Field | None:
     at: Scope | None = scope
     while at is not None:
-        found = _in(at, table, node)
+        found = _in(at, node.table, node)
         if found is not None:
-            return column(found)
+            return found
         at = at.parent
-    raise _unknown(node, scope)
+    return None
 
 
 def _in(scope: Scope, table: str, node: exp.Column) -> Field | None:

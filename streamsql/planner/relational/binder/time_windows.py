@@ -11,7 +11,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Field, Generate, Project, Relation
 from streamsql.planner.relational.expressions import Ids, cast, column, operand, typed
 from streamsql.planner.relational.typing import INTERVAL
-from streamsql.types import TIMESTAMP
+from streamsql.types import LOCAL_TIMESTAMP, TIMESTAMP, type_of
 
 NAMES = ("TUMBLE", "HOP")
 
@@ -27,7 +27,8 @@ class TimeWindows:
 
     def of(self, relation: Relation, ids: Ids) -> tuple[Relation, tuple[Field, Field]]:
         """The relation with the bounds of each row's windows."""
-        start, end = ids.field("WINDOW_START", TIMESTAMP), ids.field("WINDOW_END", TIMESTAMP)
+        kind = type_of(self.time)
+        start, end = ids.field("WINDOW_START", kind), ids.field("WINDOW_END", kind)
         if self.advance is None:
             kept = tuple((field, column(field)) for field in relation.fields)
             first = _bin(self.size, self.time, self.offset)
@@ -36,15 +37,15 @@ class TimeWindows:
             last = _bin(self.advance, self.time, self.offset)
             first = typed(
                 exp.Add(
-                    this=typed(exp.Sub(this=last.copy(), expression=operand(self.size)), TIMESTAMP),
+                    this=typed(exp.Sub(this=last.copy(), expression=operand(self.size)), kind),
                     expression=operand(self.advance),
                 ),
-                TIMESTAMP,
+                kind,
             )
             starts = exp.GenerateSeries(start=first, end=last, step=self.advance)
-            relation = Generate(relation, typed(starts, TIMESTAMP), (start,))
+            relation = Generate(relation, typed(starts, kind), (start,))
         kept = tuple((field, column(field)) for field in relation.fields)
-        closing = typed(exp.Add(this=column(start), expression=operand(self.size)), TIMESTAMP)
+        closing = typed(exp.Add(this=column(start), expression=operand(self.size)), kind)
         return Project(relation, (*kept, (end, closing))), (start, end)
 
 
@@ -54,7 +55,7 @@ def _bin(width: Expression, time: Expression, offset: Expression | None) -> Expr
     if offset is not None:
         origin = typed(exp.Add(this=origin, expression=operand(offset)), TIMESTAMP)
     # sqlglot has the origin of PostgreSQL's date_bin as its `unit`.
-    return typed(exp.DateBin(this=width.copy(), expression=time.copy(), unit=origin), TIMESTAMP)
+    return typed(exp.DateBin(this=width.copy(), expression=time.copy(), unit=origin), type_of(time))
 
 
 def written(call: Expression, bound: list[Expression], span: Span | None) -> TimeWindows:
@@ -68,7 +69,7 @@ def written(call: Expression, bound: list[Expression], span: Span | None) -> Tim
             + ("the windows' size" if tumbles else "the windows' advance and size"),
             span=span,
         )
-    time = bound[0] if bound[0].type == TIMESTAMP else cast(bound[0], TIMESTAMP)
+    time = bound[0] if bound[0].type == TIMESTAMP else cast(bound[0], LOCAL_TIMESTAMP)
     offset = bound[fixed] if len(bound) > fixed else None
     if tumbles:
         return TimeWindows(time, bound[1], offset=offset)

@@ -15,7 +15,7 @@ from streamsql.planner.relational.binder.pending import (
     ArrayQuery,
 )
 from streamsql.planner.relational.binder.rules import SYMBOLS, Rules
-from streamsql.planner.relational.binder.scopes import resolve
+from streamsql.planner.relational.binder.scopes import has_column, resolve
 from streamsql.planner.relational.expressions import (
     cast,
     operand,
@@ -23,7 +23,16 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.planner.relational.typing import INTERVAL, UNKNOWN, coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMESTAMP
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    LOCAL_TIMESTAMP,
+    NULL,
+    STRING,
+    TIMESTAMP,
+)
 from streamsql.values.intervals import interval
 
 
@@ -31,6 +40,10 @@ class ValueRules(Rules):
     """Of values."""
 
     def _column(self, node: exp.Column) -> Expression:
+        if not node.table and node.name in functions.CLOCK and not has_column(node, self.scope):
+            call = exp.Anonymous(this=node.name)
+            call.meta.update(node.meta)
+            return self.bind(call)
         return resolve(node, self.scope)
 
     def _literal(self, node: exp.Literal) -> Expression:
@@ -146,7 +159,7 @@ class ValueRules(Rules):
         value = self.bind(node.this)
         if isinstance(value, exp.Literal) and value.is_string and target == INTERVAL:
             return self._interval(exp.Interval(this=value))
-        if kind_of(value) == target:
+        if typing.is_same(kind_of(value), target):
             return value
         if typing.is_open(kind_of(value)) and types.is_array(target):
             return typing.coerced(value, target)
@@ -211,8 +224,12 @@ class ValueRules(Rules):
         return typed(type(node)(this=text, expression=exp.Literal.string(path)), STRING)
 
     def _at_time_zone(self, node: exp.AtTimeZone) -> Expression:
-        value = coerced(self.bind(node.this), TIMESTAMP)
-        return typed(exp.AtTimeZone(this=value, zone=self.bind(node.args["zone"])), TIMESTAMP)
+        value = self.bind(node.this)
+        if kind_of(value) != TIMESTAMP:
+            value = coerced(value, TIMESTAMP)
+        local = types.is_local(kind_of(value))
+        call = exp.AtTimeZone(this=value, zone=self.bind(node.args["zone"]))
+        return typed(call, TIMESTAMP if local else LOCAL_TIMESTAMP)
 
     def _row(self, node: exp.Tuple) -> Expression:
         if len(node.expressions) == 1:
