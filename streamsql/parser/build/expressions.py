@@ -69,8 +69,17 @@ def _any_of(span: Span, value: Expression, array: Expression) -> Expression:
     return at(exp.And(this=at(exp.Not(this=absent), span), expression=found), span)
 
 
+_OTHERS = {exp.Any: exp.All, exp.All: exp.Any}
+
+
 def _negated(method: Any) -> Any:
+    """`a NOT LIKE ANY (..)` is not that a is like all of them."""
+
     def build(self: object, span: Span, *values: Any) -> Expression:
+        values = tuple(
+            at(_OTHERS[type(value)](this=value.this), span) if type(value) in _OTHERS else value
+            for value in values
+        )
         return at(exp.Not(this=method(self, span, *values)), span)
 
     return build

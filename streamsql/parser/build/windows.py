@@ -110,9 +110,15 @@ class WindowBuilder:
             raise ParseError(f"{name} takes no TABLE", span=span)
         return TableFunction(at(exp.Anonymous(this=name.upper(), expressions=given), span))
 
-    def _windowed(self, span: Span, function: str, arguments: list[Any]) -> WindowFunction:
+    def _windowed(
+        self, span: Span, function: str, arguments: list[Any]
+    ) -> WindowFunction | TableFunction:
         stepped = function in ("HOP", "CUMULATE")
-        if len(arguments) != (4 if stepped else 3):
+        fixed = 4 if stepped else 3
+        if len(arguments) == fixed + 1 and not isinstance(arguments[0], tuple):
+            # With an offset, which standard SQL has.
+            return TableFunction(at(exp.Anonymous(this=function, expressions=arguments), span))
+        if len(arguments) != fixed:
             raise _misspelt(function, span)
         source, time, *sizes = arguments
         source_name, keys = _source(source, function, span)

@@ -131,6 +131,8 @@ def _cast(node: Expression) -> Expression:
             else typed(exp.Round(this=node.this.copy(), decimals=number(0)), source)
         )
         return cast(rounded, target)
+    if types.is_array(source) and types.is_array(target):
+        return _array_cast(node, types.element_type(source), types.element_type(target))
     if target == STRING and source == DOUBLE:
         written = exp.RegexpReplace(
             this=cast(node.this.copy(), STRING),
@@ -144,6 +146,17 @@ def _cast(node: Expression) -> Expression:
         shown = cast(node.this.copy(), STRING)
         return _call("CONCAT", STRING, shown, exp.Literal.string("+00"))
     return node
+
+
+def _array_cast(node: Expression, source: SQLType, target: SQLType) -> Expression:
+    """Element by element, where Spark casts the elements in another way."""
+    name = exp.to_identifier("x")
+    element = typed(exp.Column(this=name.copy()), source)
+    changed = _cast(cast(element, target))
+    if isinstance(changed, exp.Cast) and changed.this is element:
+        return node
+    each = exp.Lambda(this=changed, expressions=[name])
+    return _call("TRANSFORM", types.array(target), node.this, each)
 
 
 def _moment(text: Expression, local: bool) -> Expression:
@@ -332,6 +345,7 @@ _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "JSON_ARRAY_ELEMENTS": _json_elements,
     "JSON_ARRAY_ELEMENTS_TEXT": _json_texts,
     "JSON_TYPEOF": _json_typeof,
+    "MAKE_TIMESTAMPTZ": lambda node: _call("MAKE_TIMESTAMP", TIMESTAMP, *node.expressions),
 }
 
 
@@ -366,6 +380,12 @@ def _shifted(start: Expression, by: Expression, node: type[exp.Expr], kind: SQLT
     if isinstance(inner, exp.Add) and inner.type == INTERVAL:
         first = _shifted(start, inner.this, node, kind)
         return _shifted(first, inner.expression, node, kind)
+    opposite = exp.Sub if node is exp.Add else exp.Add
+    if isinstance(inner, exp.Sub) and inner.type == INTERVAL:
+        first = _shifted(start, inner.this, node, kind)
+        return _shifted(first, inner.expression, opposite, kind)
+    if isinstance(inner, exp.Neg) and inner.type == INTERVAL:
+        return _shifted(start, inner.this, opposite, kind)
     return typed(node(this=operand(start), expression=operand(by.copy())), kind)
 
 
@@ -409,6 +429,16 @@ def _date_bin(node: Expression) -> Expression:
         since = typed(exp.Sub(this=time.copy(), expression=start), BIGINT)
     rest = _call("PMOD", BIGINT, since, number(width))
     return _call("TIMESTAMP_MICROS", TIMESTAMP, typed(exp.Sub(this=time, expression=rest), BIGINT))
+
+
+def _to_char(node: Expression) -> Expression:
+    """sqlglot knows microseconds, US, but not MS."""
+    pattern = node.args["format"]
+    if not isinstance(pattern, exp.Literal) or "MS" not in pattern.name:
+        return node
+    changed = node.copy()
+    changed.set("format", exp.Literal.string(pattern.name.replace("MS", "SSS")))
+    return changed
 
 
 def _seconds(interval: Expression) -> Expression:
@@ -606,6 +636,15 @@ def _at_extreme(node: Expression) -> Expression:
     return changed
 
 
+def _array_sum(node: Expression) -> Expression:
+    """The sum so far keeps its type."""
+    kind = _kind(node)
+    so_far, item = exp.to_identifier("sum"), exp.to_identifier("item")
+    added = exp.Add(this=exp.Column(this=so_far.copy()), expression=exp.Column(this=item.copy()))
+    step = exp.Lambda(this=cast(added, kind), expressions=[so_far, item])
+    return _call("AGGREGATE", kind, node.this, cast(number(0), kind), step)
+
+
 def _array_any(node: Expression) -> Expression:
     """sqlglot writes it as true for an empty array, and knows no null."""
     arguments = [node.this.copy(), node.expression.copy()]
@@ -654,6 +693,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Sub: _temporal,
     exp.DateBin: _date_bin,
     exp.Extract: _extract,
+    exp.TimeToStr: _to_char,
     exp.Bracket: _bracket,
     exp.ArraySize: _array_size,
     exp.ArrayAgg: _array_agg,
@@ -668,4 +708,5 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.JSONExtract: _json_element,
     exp.JSONExtractScalar: _json_text,
     exp.ArrayReverse: _array_reverse,
+    exp.ArraySum: _array_sum,
 }

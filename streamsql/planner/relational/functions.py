@@ -107,12 +107,12 @@ def build(function: str, arguments: list[Expression]) -> Expression:
     """The call as sqlglot's node; the arguments are typed, the call is not."""
     function = _OWN_NAMES.get(function, function)
     if function == "TO_CHAR" and isinstance(pattern := arguments[-1], exp.Literal):
-        # sqlglot knows the hours in capital letters only.
-        pattern.set("this", re.sub("hh(24|12)", lambda found: found[0].upper(), pattern.name))
+        # sqlglot knows these in capital letters only.
+        pattern.set("this", re.sub("hh(24|12)|ms|us", lambda found: found[0].upper(), pattern.name))
     if (own := _OWN.get(function)) is not None:
         return own(arguments)
     builder = Postgres.Parser.FUNCTIONS.get(function)
-    if builder is None:
+    if builder is None or _has_too_many(builder, arguments):
         return exp.Anonymous(this=function, expressions=arguments)
     try:
         more = {"dialect": Postgres()} if "dialect" in builder.__code__.co_varnames else {}
@@ -120,6 +120,14 @@ def build(function: str, arguments: list[Expression]) -> Expression:
         return call
     except (SqlglotError, TypeError, IndexError, KeyError, AttributeError, ValueError):
         return exp.Anonymous(this=function, expressions=arguments)
+
+
+def _has_too_many(builder: object, arguments: list[Expression]) -> bool:
+    """Whether sqlglot would leave out arguments of a call."""
+    node = getattr(builder, "__self__", None)
+    if not isinstance(node, type) or not issubclass(node, exp.Func):
+        return False
+    return not node.is_var_len_args and len(arguments) > len(node.arg_types)
 
 
 def _local_timestamp(_arguments: list[Expression]) -> Expression:
@@ -363,6 +371,8 @@ def _moment(call: Expression) -> SQLType:
 
 
 def _rounded(call: Expression) -> SQLType:
+    if is_open(kind_of(call.this)):
+        call.this.replace(coerced(call.this.copy(), DOUBLE))
     kind = _numeric(call)
     digits = _digits(call)
     if types.is_decimal(kind) and digits is not None:
@@ -492,6 +502,12 @@ def _array_of(call: Expression) -> SQLType:
     return types.array(kind)
 
 
+def _array_total(call: Expression) -> SQLType:
+    kind = total(_element(call))
+    call.this.replace(cast(call.this.copy(), types.array(kind)))
+    return kind
+
+
 def _contains(call: Expression) -> SQLType:
     if is_open(kind_of(call.this)):
         kind = types.array(settled(kind_of(call.expression)))
@@ -544,6 +560,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.AtTimeZone: _at_time_zone,
     exp.Array: _array_of,
     **dict.fromkeys((exp.ArrayMin, exp.ArrayMax), _element),
+    exp.ArraySum: _array_total,
     exp.ArrayContains: _contains,
     **dict.fromkeys((exp.ArraySize, exp.StrToMap), _always(INT)),
     **dict.fromkeys((exp.Unnest, exp.Explode), _element),

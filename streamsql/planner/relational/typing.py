@@ -67,6 +67,8 @@ def kind_of(expression: Expression) -> SQLType:
 
 def settled(kind: SQLType) -> SQLType:
     """The type of a result: text where nothing decides the type of a literal."""
+    if types.is_struct(kind):
+        return types.struct([(name, settled(part)) for name, part in types.fields(kind)])
     return STRING if kind in (UNKNOWN, NULL) else kind
 
 
@@ -123,7 +125,7 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
 
 def alike(values: Sequence[Expression], what: str) -> tuple[list[Expression], SQLType]:
     """Values that stand for each other, as ones of their common type."""
-    kind = common([kind_of(value) for value in values])
+    kind = common([_open_kind(value) for value in values])
     if kind is None:
         names = ", ".join(dict.fromkeys(name(kind_of(value)) for value in values))
         raise TypeMismatchError(
@@ -133,6 +135,20 @@ def alike(values: Sequence[Expression], what: str) -> tuple[list[Expression], SQ
         )
     kind = settled(kind)
     return [coerced(value, kind) for value in values], kind
+
+
+def _open_kind(value: Expression) -> SQLType:
+    """The type of a value, where a NULL in a row still has none."""
+    if not isinstance(value, exp.Struct):
+        return kind_of(value)
+    names = (name for name, _ in types.fields(kind_of(value)))
+    parts = (part.expression for part in value.expressions)
+    return types.struct([(name, _part_kind(part)) for name, part in zip(names, parts, strict=True)])
+
+
+def _part_kind(part: Expression) -> SQLType:
+    is_null = isinstance(part, exp.Cast) and isinstance(part.this, exp.Null)
+    return NULL if is_null else _open_kind(part)
 
 
 def comparable(left: Expression, right: Expression, what: str) -> tuple[Expression, Expression]:

@@ -142,8 +142,14 @@ def _of_bytea(data: bytes) -> bytes:
 # -- times -----------------------------------------------------------------------------------------
 
 
+def _short(text: str, value: datetime | time) -> str:
+    """Without the zeros at the end of a fraction."""
+    return text.rstrip("0") if value.microsecond else text
+
+
 def _timestamp(value: datetime) -> bytes:
-    return without_zone(value).isoformat(" ").encode()
+    local = without_zone(value)
+    return _short(local.isoformat(" "), local).encode()
 
 
 def _of_timestamp(data: bytes) -> datetime:
@@ -272,7 +278,12 @@ DATE = ScalarCodec(
 )
 TIME = ScalarCodec(
     *("time", 1083, 1183, 8),
-    *(_iso[0], lambda data: time.fromisoformat(_iso[1](data)), _clock, _of_clock),
+    *(
+        lambda value: _short(value.isoformat(), value).encode(),
+        lambda data: time.fromisoformat(_iso[1](data)),
+        _clock,
+        _of_clock,
+    ),
 )
 TIMESTAMP = ScalarCodec("timestamp", 1114, 1115, 8, _timestamp, _of_timestamp, _micros, _of_micros)
 TIMESTAMPTZ = ScalarCodec("timestamptz", 1184, 1185, 8, _moment, _of_timestamp, _micros, _of_micros)
@@ -307,7 +318,8 @@ def zoned(zone: Any) -> Encode:
 
     def write(value: datetime) -> bytes:
         there = without_zone(value).replace(tzinfo=UTC).astimezone(zone)
-        text = there.isoformat(" ")
-        return text.removesuffix(":00").encode()
+        local = there.replace(tzinfo=None)
+        offset = there.isoformat(" ").removeprefix(local.isoformat(" "))
+        return f"{_short(local.isoformat(' '), local)}{offset.removesuffix(':00')}".encode()
 
     return write
