@@ -103,14 +103,19 @@ class Consistency:
 
     def ends(self, topic: str, rest: float, deadline: float) -> Ends:
         """End of a topic after a rest of that many seconds, if any."""
+        return self.all_ends({topic: rest}, deadline)[topic]
+
+    def all_ends(self, rests: Mapping[str, float], deadline: float) -> dict[str, Ends]:
+        """The same of several topics, which rest at the same time."""
         client = self._client()
-        ends = client.end_offsets(topic)
+        ends = {topic: client.end_offsets(topic) for topic in rests}
+        moving = {topic for topic, rest in rests.items() if rest}
         restless = min(deadline, time.monotonic() + RESTLESS_SECONDS)
-        while rest and time.monotonic() < restless:
-            time.sleep(rest)
-            before, ends = ends, client.end_offsets(topic)
-            if before == ends:
-                break
+        while moving and time.monotonic() < restless:
+            time.sleep(max(rests[topic] for topic in moving))
+            now = {topic: client.end_offsets(topic) for topic in moving}
+            moving = {topic for topic in moving if now[topic] != ends[topic]}
+            ends |= now
         return ends
 
     def _has_failed(self, query_id: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from streamsql.catalog import Catalog, QueryLinks
+from streamsql.catalog import Catalog
 from streamsql.errors import ExternalError
 from streamsql.nodes import Flush
 from streamsql.results import Message, Result, Warning
+from streamsql.runtime.catch_up import in_order
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.seen import remember
@@ -41,44 +42,41 @@ def await_queries(context: Context, ids: Iterable[str] | None = None) -> None:
     the session wait until the stores have them, too. ExternalError after SECONDS: whether the
     results will be there is then not known."""
     catalog, state = context.state.catalog, context.state
-    queries = in_order(catalog, catalog.queries if ids is None else ids)
     deadline = time.monotonic() + SECONDS
     consistency = state.serving.consistency
     written: dict[str, dict[int, int]] = {}
-    for query in queries:
-        topics = catalog.topics_of(name for name in query.reads if name in catalog.sources)
-        wanted = {t: written.get(t) or consistency.ends(t, 0.0, deadline) for t in topics}
-        try:
-            consistency.await_query(query, wanted, deadline, fails=ids is not None)
-        except ExternalError as error:
-            error.message = (
-                f"query {query.id} has not processed within {SECONDS:g} seconds what was written "
-                "before; whether it will is not known"
-            )
-            raise
-        sink = catalog.sources.get(query.writes)
-        if sink is not None:
-            topic = sink.topic.name
-            written[topic] = consistency.ends(topic, consistency.rest(query), deadline)
+    wanted_ids = with_upstream(catalog, catalog.queries if ids is None else ids)
+    for level in in_order(catalog):
+        queries = [catalog.queries[query_id] for query_id in level if query_id in wanted_ids]
+        for query in queries:
+            topics = catalog.topics_of(name for name in query.reads if name in catalog.sources)
+            wanted = {t: written.get(t) or consistency.ends(t, 0.0, deadline) for t in topics}
+            try:
+                consistency.await_query(query, wanted, deadline, fails=ids is not None)
+            except ExternalError as error:
+                error.message = (
+                    f"query {query.id} has not processed within {SECONDS:g} seconds what was "
+                    "written before; whether it will is not known"
+                )
+                raise
+        rests: dict[str, float] = {}
+        for query in queries:
+            if (sink := catalog.sources.get(query.writes)) is not None:
+                topic = sink.topic.name
+                rests[topic] = max(consistency.rest(query), rests.get(topic, 0.0))
+        written |= consistency.all_ends(rests, deadline)
     if written:
         remember(context.session, written)
 
 
-def in_order(catalog: Catalog, ids: Iterable[str]) -> list[QueryLinks]:
-    """These queries, each behind those that write what it reads; those of a circle in any order."""
-    ordered: dict[str, QueryLinks] = {}
-    open_: set[str] = set()
-
-    def visit(query: QueryLinks) -> None:
-        if query.id in open_:
-            return
-        open_.add(query.id)
-        for name in query.reads:
-            if name in catalog.sources:
-                for writer in catalog.writers(name):
-                    visit(catalog.queries[writer])
-        ordered[query.id] = query
-
-    for query_id in ids:
-        visit(catalog.queries[query_id])
-    return list(ordered.values())
+def with_upstream(catalog: Catalog, ids: Iterable[str]) -> set[str]:
+    """These queries and those that write what they read."""
+    found: set[str] = set()
+    waiting = list(ids)
+    while waiting:
+        query_id = waiting.pop()
+        if query_id not in found:
+            found.add(query_id)
+            reads = (n for n in catalog.queries[query_id].reads if n in catalog.sources)
+            waiting += (writer for name in reads for writer in catalog.writers(name))
+    return found
