@@ -25,6 +25,8 @@ _PRIMITIVES: dict[object, spark.DataType] = {
     types.TIME.this: spark.LongType(),
     types.TIMESTAMP.this: spark.TimestampType(),
     types.NULL.this: spark.NullType(),
+    # Within a query of standard SQL only.
+    types.INTERVAL_UNIT.this: spark.DayTimeIntervalType(),
 }
 _SQL: dict[type[spark.DataType], SQLType] = {
     type(kind): sql

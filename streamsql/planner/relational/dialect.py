@@ -18,6 +18,7 @@ from streamsql.planner.relational import typing
 from streamsql.planner.relational.algebra import Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import cast, number, operand, transformed, typed
+from streamsql.planner.relational.intervals import interval_text, micros
 from streamsql.planner.relational.typing import INTERVAL, NUMERIC, UNKNOWN, T, is_integer
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
@@ -131,6 +132,8 @@ def _cast(node: Expression) -> Expression:
             else typed(exp.Round(this=node.this.copy(), decimals=number(0)), source)
         )
         return cast(rounded, target)
+    if source == INTERVAL and target == STRING:
+        return interval_text(node.this)
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
     if target == STRING and source == DOUBLE:
@@ -387,30 +390,6 @@ def _shifted(start: Expression, by: Expression, node: type[exp.Expr], kind: SQLT
     if isinstance(inner, exp.Neg) and inner.type == INTERVAL:
         return _shifted(start, inner.this, opposite, kind)
     return typed(node(this=operand(start), expression=operand(by.copy())), kind)
-
-
-_MICROS = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 604_800_000_000,
-}
-
-
-def micros(interval: Expression) -> int | None:
-    """The length of a constant interval; None where it has months, or is not constant."""
-    if isinstance(interval, exp.Paren):
-        return micros(interval.this)
-    if isinstance(interval, exp.Add):
-        one, other = micros(interval.this), micros(interval.expression)
-        return None if one is None or other is None else one + other
-    if isinstance(interval, exp.Interval):
-        unit = _MICROS.get(interval.args["unit"].name)
-        return None if unit is None else int(interval.this.name) * unit
-    return None
 
 
 def _date_bin(node: Expression) -> Expression:
