@@ -10,28 +10,14 @@ from streamsql.nodes import Expression
 from streamsql.planner.relational.expressions import operand, typed
 from streamsql.types import STRING
 
-_MICROS = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 604_800_000_000,
-}
+_MICROS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000}
+_DAY = 86_400_000_000
 
 
 def micros(interval: Expression) -> int | None:
     """The length of a constant interval; None where it has months, or is not constant."""
-    if isinstance(interval, exp.Paren):
-        return micros(interval.this)
-    if isinstance(interval, exp.Add):
-        one, other = micros(interval.this), micros(interval.expression)
-        return None if one is None or other is None else one + other
-    if isinstance(interval, exp.Interval):
-        unit = _MICROS.get(interval.args["unit"].name)
-        return None if unit is None else int(interval.this.name) * unit
-    return None
+    parts = _parts(interval)
+    return None if parts is None or parts[0] else parts[1] * _DAY + parts[2]
 
 
 _TEXT = parse_one(

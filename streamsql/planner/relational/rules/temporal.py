@@ -94,6 +94,8 @@ def _solved(clock: Expression, other: Expression, condition: Expression) -> Expr
         clock = clock.this
     if isinstance(clock, exp.Cast) and clock.type == TIMESTAMP:
         return _solved(clock.this, other, condition)
+    if isinstance(clock, exp.AtTimeZone) and clock.args["zone"].name.upper() == "UTC":
+        return _solved(clock.this, other, condition)  # LOCALTIMESTAMP
     if isinstance(clock, exp.CurrentTimestamp):
         return other if other.type == TIMESTAMP else cast(other.copy(), TIMESTAMP)
     if isinstance(clock, exp.Add | exp.Sub) and _has_clock(clock.this):
