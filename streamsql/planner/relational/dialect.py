@@ -290,7 +290,7 @@ def _group_concat(node: Expression) -> Expression:
     if isinstance(value, exp.Order):
         order, value = value, value.this
     separator = node.args.get("separator") or exp.Literal.string("")
-    call = exp.Anonymous(this="LISTAGG", expressions=[value.copy(), separator.copy()])
+    call = exp.AnonymousAggFunc(this="LISTAGG", expressions=[value.copy(), separator.copy()])
     if order is None:
         return typed(call, STRING)
     items = exp.Order(expressions=[item.copy() for item in order.expressions])
