@@ -78,7 +78,7 @@ def produce(live: Live, ids: list[int], first: int = 0) -> None:
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
 def test_rows_are_found_and_then_known_for_some_time(items: Items, mode: str) -> None:
     live = items.live
-    items.execute("INSERT INTO {0} VALUES (1, 'one'), (2, NULL)")
+    items.execute("INSERT INTO {0} VALUES (1, 'one'), (2, NULL), (4, 'four')")
     live.run(f"SET 'processing.mode' = '{mode}';" + STREAM)
     items.declare("CACHE_TTL='2 SECONDS'")
     query = query_id(
@@ -101,15 +101,16 @@ def test_rows_are_found_and_then_known_for_some_time(items: Items, mode: str) ->
         label: str | None = row.values[2]
         return label
 
-    # A cached row, or its absence, stays cached until the time is over.
+    # A cached row, or its absence, stays cached until the time is over. Nothing was asked for these
+    # two before.
     began = time.monotonic()
-    seen(1), seen(3)
-    items.execute("UPDATE {0} SET label = 'first' WHERE id = 1")
-    items.execute("INSERT INTO {0} VALUES (3, 'three')")
-    known = seen(1), seen(3)
-    assert known == ("one", None) or time.monotonic() - began > 2
-    await_until(lambda: seen(1) == "first", "the new row to be seen", PATIENCE, every=0.2)
-    await_until(lambda: seen(3) == "three", "the row to be seen", PATIENCE, every=0.2)
+    seen(4), seen(5)
+    items.execute("UPDATE {0} SET label = 'fourth' WHERE id = 4")
+    items.execute("INSERT INTO {0} VALUES (5, 'five')")
+    known = seen(4), seen(5)
+    assert known == ("four", None) or time.monotonic() - began > 2
+    await_until(lambda: seen(4) == "fourth", "the new row to be seen", PATIENCE, every=0.2)
+    await_until(lambda: seen(5) == "five", "the row to be seen", PATIENCE, every=0.2)
     stream.cancel()
 
 
