@@ -23,7 +23,6 @@ from streamsql.executor.spark import session as spark_session
 from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.cluster import DEFAULT_MASTER
 from streamsql.executor.spark.session import SparkRuntime
-from streamsql.serving import table
 from streamsql.test_driver import fixture
 
 _CACHED_CLASSES = "spark.sql.codegen.cache.maxEntries"
@@ -37,8 +36,6 @@ def install() -> None:
         # A rehearsal is for the optimising compiler, which these JVMs do not have.
         Bridge.rehearse = lambda bridge, query: None  # type: ignore[method-assign]
         fixture.SparkRuntime = KeptRuntime  # type: ignore[misc]
-        # Under other workers' load, scans that give way take ten times as long.
-        table.NICENESS = 0
 
 
 @dataclass(frozen=True)

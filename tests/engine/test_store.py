@@ -14,7 +14,7 @@ from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.results import Answer, Message
-from streamsql.serving import table
+from streamsql.serving.table import NICENESS
 from streamsql.session import Session
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -277,10 +277,7 @@ def test_a_join_of_three_tables_is_as_old_as_the_youngest(live: Live, kafka: Kaf
     assert [record.timestamp for record in kafka.consume(live.name("J"), limit=1)] == [2]
 
 
-def test_who_goes_through_a_table_gives_way_to_queries(
-    live: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table, "NICENESS", 3)
+def test_who_goes_through_a_table_gives_way_to_queries(live: Live) -> None:
     live.run(COUNTS)
     token = insert(live, "INSERT INTO $s (id, v) VALUES ('a', 1);")
     assert ask(live, "SELECT COUNT(*) AS n, SUM(total) AS s FROM $t;", token) == [(1, 1)]
@@ -289,4 +286,4 @@ def test_who_goes_through_a_table_gives_way_to_queries(
         for comm in Path("/proc").glob("[0-9]*/task/[0-9]*/comm")
         if comm.read_text() == "scan\n"
     ]
-    assert priorities and set(priorities) == {3}
+    assert priorities and set(priorities) == {NICENESS}

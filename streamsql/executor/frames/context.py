@@ -125,6 +125,7 @@ class LoweringContext:
 
     raises: bool = False
     """Whether an expression of standard SQL without a value, such as 1/0, is an error, not null."""
+
     dataflow: Dataflow | None = None
     """Of a materialized view: what follows its topics."""
 

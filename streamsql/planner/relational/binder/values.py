@@ -28,7 +28,6 @@ from streamsql.types import (
     BOOLEAN,
     DOUBLE,
     INT,
-    LOCAL_TIMESTAMP,
     NULL,
     STRING,
     TIMESTAMP,
@@ -227,9 +226,8 @@ class ValueRules(Rules):
         value = self.bind(node.this)
         if kind_of(value) != TIMESTAMP:
             value = coerced(value, TIMESTAMP)
-        local = types.is_local(kind_of(value))
         call = exp.AtTimeZone(this=value, zone=self.bind(node.args["zone"]))
-        return typed(call, TIMESTAMP if local else LOCAL_TIMESTAMP)
+        return functions.typed_call(call, "TIMEZONE")
 
     def _row(self, node: exp.Tuple) -> Expression:
         if len(node.expressions) == 1:
