@@ -11,7 +11,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Field, Generate, Project, Relation
 from streamsql.planner.relational.expressions import Ids, cast, column, operand, typed
 from streamsql.planner.relational.typing import INTERVAL
-from streamsql.types import LOCAL_TIMESTAMP, TIMESTAMP, type_of
+from streamsql.types import DATE, LOCAL_TIMESTAMP, TIMESTAMP, to_sql, type_of
 
 NAMES = ("TUMBLE", "HOP")
 
@@ -58,6 +58,18 @@ def _bin(width: Expression, time: Expression, offset: Expression | None) -> Expr
     return typed(exp.DateBin(this=width.copy(), expression=time.copy(), unit=origin), type_of(time))
 
 
+def time_column(bound: Expression, span: Span | None) -> Expression:
+    """The column as a timestamp; PlanError if it is no time."""
+    kind = type_of(bound)
+    if kind not in (TIMESTAMP, DATE):
+        raise PlanError(
+            f"windows are of a TIMESTAMP, and this column is {to_sql(kind)}",
+            span=span,
+            hint="Convert it in a WITH query: TO_TIMESTAMP(ROWTIME / 1000.0) is a record's time.",
+        )
+    return bound if kind == TIMESTAMP else cast(bound, LOCAL_TIMESTAMP)
+
+
 def written(call: Expression, bound: list[Expression], span: Span | None) -> TimeWindows:
     """`TUMBLE(relation, time, size)`, `HOP(relation, time, advance, size)`; `bound` are the
     arguments but the first."""
@@ -69,7 +81,7 @@ def written(call: Expression, bound: list[Expression], span: Span | None) -> Tim
             + ("the windows' size" if tumbles else "the windows' advance and size"),
             span=span,
         )
-    time = bound[0] if bound[0].type == TIMESTAMP else cast(bound[0], LOCAL_TIMESTAMP)
+    time = time_column(bound[0], span)
     offset = bound[fixed] if len(bound) > fixed else None
     if tumbles:
         return TimeWindows(time, bound[1], offset=offset)
