@@ -25,6 +25,7 @@ _BEGINS_A_VALUE = (
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
 FOLLOWED_BY: dict[str, frozenset[str]] = {
     "AT": frozenset({"TIME"}),
+    "COLLATE": NON_RESERVED | {"IDENTIFIER"},
     "CONSTRAINT": NON_RESERVED | {"IDENTIFIER"},
     "EMIT": frozenset({"CHANGES", "FINAL"}),
     "END": frozenset(),
@@ -35,7 +36,7 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "ILIKE": _BEGINS_A_VALUE,
     "FETCH": frozenset({"IDENTIFIER"}),
     "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR"}),
-    "LIMIT": _NUMBERS | {"ALL", "MINUS", "TEXT_LITERAL", "PLUS"},
+    "LIMIT": _NUMBERS | {"ALL", "MINUS", "TEXT_LITERAL", "PLUS", "LPAR", "NULL"},
     "MATCH_RECOGNIZE": frozenset({"LPAR"}),
     "OFFSET": frozenset({"INTEGER_LITERAL"}),
     "ORDER": frozenset({"BY"}),
@@ -60,6 +61,7 @@ _ENDS_A_VALUE = (_ENDS_A_CLAUSE - BY_CONTEXT - {"STAR"}) | {"END"}
 # Words that are names wherever possible; word -> preceding token that allows it.
 _NAMES_FIRST: dict[str, frozenset[str]] = {
     "AT": _ENDS_A_VALUE,
+    "COLLATE": _ENDS_A_VALUE,
     "CONSTRAINT": frozenset({"LPAR", "COMMA"}),
     "END": _ENDS_A_VALUE,
     "EXCEPT": _ENDS_A_CLAUSE,
@@ -182,6 +184,7 @@ _NOT_A_VALUE = BY_CONTEXT - {"EXTRACT"}
 # Word -> what else must hold.
 _FITS: dict[str, Callable[[list[Token], int], bool]] = {
     "AT": lambda tokens, i: _type(tokens, i + 2) in ("ZONE", None),
+    "COLLATE": _behind(_ENDS_A_VALUE),
     "CONSTRAINT": _constrains,
     "EXCEPT": _combines,
     "EXTRACT": _extracts,

@@ -17,6 +17,9 @@ from streamsql.parser.build.literals import LiteralBuilder, TypeBuilder, at
 from streamsql.parser.build.schemas import check_schema
 from streamsql.values.intervals import interval
 
+_BYTE_ORDERS = frozenset({"C", "POSIX", "DEFAULT", "UCS_BASIC"})
+"""Collations of PostgreSQL that compare texts as Spark does."""
+
 
 def identifier(name: str) -> exp.Identifier:
     return exp.Identifier(this=name, quoted=True)
@@ -204,6 +207,15 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def at_time_zone(self, span: Span, operand: Expression, zone: str) -> Expression:
         return at(exp.AtTimeZone(this=operand, zone=exp.Literal.string(zone)), span)
+
+    def collated(self, span: Span, operand: Expression, collation: str) -> Expression:
+        if collation.upper() in _BYTE_ORDERS:
+            return operand
+        raise ParseError(
+            f"unknown collation {collation}",
+            hint='Texts are compared by their bytes, which is COLLATE "C".',
+            span=span,
+        )
 
     def column(self, span: Span, name: str) -> Expression:
         return at(exp.Column(this=identifier(name)), span)

@@ -162,12 +162,12 @@ def _resolve(window: exp.Window, known: Mapping[str, exp.Window]) -> None:
         return
     base = known.get(name)
     if base is None:
-        raise ParseError(f"the window {name} is not defined", span=_place(window))
+        raise ParseError(f"the window {name} is not defined", span=place(window))
     window.set("alias", None)
     for part in ("partition_by", "order"):
         if (given := base.args.get(part)) and window.args.get(part):
             clause = "PARTITION BY" if part == "partition_by" else "ORDER BY"
-            raise ParseError(f"the window {name} has {clause} of its own", span=_place(window))
+            raise ParseError(f"the window {name} has {clause} of its own", span=place(window))
         if given:
             copied = [key.copy() for key in given] if isinstance(given, list) else given.copy()
             window.set(part, copied)
@@ -175,7 +175,7 @@ def _resolve(window: exp.Window, known: Mapping[str, exp.Window]) -> None:
         window.set("spec", frame.copy())
 
 
-def _place(node: exp.Expr) -> Span:
+def place(node: exp.Expr) -> Span:
     return Span(*(node.meta[part] for part in ("start", "end", "line", "column")))
 
 

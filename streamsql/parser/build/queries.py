@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from lark import Token
@@ -40,7 +42,7 @@ from streamsql.parser.build.grouping import (
     sets_of,
 )
 from streamsql.parser.build.items import with_tokens
-from streamsql.parser.build.over import resolve_windows
+from streamsql.parser.build.over import place, resolve_windows
 from streamsql.parser.build.schemas import check_schema
 
 MAX_AMOUNT = 2**63 - 1
@@ -440,8 +442,8 @@ class QueryBuilder:
     def limit(self, span: Span, bounds: Bounds) -> Bounds:
         return bounds
 
-    def count(self, span: Span, count: int) -> Bounds:
-        return Bounds(count)
+    def count(self, span: Span, count: Expression) -> Bounds:
+        return Bounds(_row_count(count))
 
     def unlimited(self, span: Span) -> Bounds:
         return Bounds()
@@ -524,6 +526,35 @@ def _offset(span: Span, text: str) -> tuple[int, int]:
             span=span,
         )
     return integer(span, partition), integer(span, offset)
+
+
+def _row_count(expression: Expression) -> int | None:
+    """The value of a constant expression; None for NULL, which is no limit."""
+    value = _constant(expression)
+    if value is None and expression.find(exp.Null):
+        return None
+    if value is None or value != value.to_integral_value() or abs(value) > MAX_AMOUNT:
+        raise ParseError("Value must be integer for command: LIMIT", span=place(expression))
+    return int(value)
+
+
+def _constant(expression: Expression) -> Decimal | None:
+    """The value of numbers and arithmetic; None for all else."""
+    match expression:
+        case exp.Literal(is_string=False):
+            return Decimal(expression.name)
+        case exp.Paren() | exp.Cast():
+            return _constant(expression.this)
+        case exp.Neg():
+            value = _constant(expression.this)
+            return None if value is None else -value
+        case exp.Add() | exp.Sub() | exp.Mul():
+            a, b = _constant(expression.this), _constant(expression.expression)
+            return None if a is None or b is None else _ARITHMETIC[type(expression)](a, b)
+    return None
+
+
+_ARITHMETIC = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}
 
 
 def integer(span: Span, digits: str) -> int:

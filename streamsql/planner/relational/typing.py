@@ -184,6 +184,26 @@ def name(kind: SQLType) -> str:
         return kind.sql()
 
 
+def postgres_name(kind: SQLType) -> str:
+    """PostgreSQL's name of a type, as its format_type() writes it."""
+    if types.is_array(kind):
+        return f"{postgres_name(types.element_type(kind))}[]"
+    if types.is_local(kind):
+        return "timestamp without time zone"
+    return _POSTGRES_NAMES.get(kind.this, name(kind).lower())
+
+
+_POSTGRES_NAMES = {
+    T.DOUBLE: "double precision",
+    T.DECIMAL: "numeric",
+    T.TEXT: "text",
+    T.VARBINARY: "bytea",
+    T.TIME: "time without time zone",
+    T.TIMESTAMP: "timestamp with time zone",
+    T.STRUCT: "record",
+}
+
+
 # -- arithmetic ----------------------------------------------------------------------------------
 
 
@@ -247,6 +267,8 @@ def _temporal(node: type[exp.Expr], a: Expression, b: Expression) -> Expression 
         elif is_open(left) and left != NULL:
             a = coerced(a, right if node is exp.Sub and right.this != T.INTERVAL else INTERVAL)
         left, right = kind_of(a), kind_of(b)
+        if node is exp.Add and left == TIME and right == DATE:
+            a, b, left, right = b, a, right, left
         kind = _TEMPORAL.get((node, left.this, right.this))
         if kind is None:
             return None

@@ -32,6 +32,9 @@ class CallRules(Rules):
         function = node.name.upper()
         if function == "GROUPING":
             return self._grouping(node)
+        if function == "PG_TYPEOF" and len(node.expressions) == 1:
+            name = typing.postgres_name(kind_of(self.bind(node.expressions[0])))
+            return typed(exp.Literal.string(name), STRING)
         if function == "PERCENTILE" and len(node.expressions) == 2:
             value, share = node.expressions
             order = exp.Order(expressions=[exp.Ordered(this=value)])
