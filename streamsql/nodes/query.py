@@ -223,6 +223,8 @@ class Join:
     span: Span | None = field(default=None, compare=False)
     using: tuple[str, ...] = ()
     natural: bool = False
+    asof: bool = False
+    """Whether a left row has at most one partner, the closest by the inequality of ON."""
 
 
 Side = SourceRef | Subquery | ValueRows | WindowFunction | TableFunction | MatchRecognize

@@ -148,6 +148,7 @@ def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
 
 
 _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
+    "ASOF": _between("ASOF", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ALL": _between("ALL_OF", _COMPARISONS, frozenset({"LPAR"})),
     "ANY": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
     "SOME": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),

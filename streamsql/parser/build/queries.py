@@ -355,6 +355,11 @@ class QueryBuilder:
     def natural_join(self, span: Span, left: Relation, type: JoinType, right: Relation) -> Join:
         return Join(left, right, type, None, span=span, natural=True)
 
+    def asof_join(
+        self, span: Span, left: Relation, type: JoinType, right: Relation, on: Expression
+    ) -> Join:
+        return Join(left, right, type, on, span=span, asof=True)
+
     def inner_join(self, span: Span) -> JoinType:
         return JoinType.INNER
 

@@ -186,6 +186,7 @@ def _join(node: n.Join) -> str:
     return words(
         to_sql(node.left),
         node.natural and "NATURAL",
+        node.asof and "ASOF",
         "" if node.type is n.JoinType.INNER else node.type.value,
         "JOIN",
         listed(right) if isinstance(node.right, n.Join) else right,

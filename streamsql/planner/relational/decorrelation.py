@@ -269,26 +269,30 @@ class _Decorrelation:
 
     def _filter(self, node: Filter) -> Pushed:
         relation, places = self._push(node.input)
-        parts = conjuncts(node.condition)
         own = {field.id for field in relation.fields}
-        added: list[tuple[Field, Expression]] = []
+        equal: dict[str, Expression] = {}
         rest = []
-        for part in parts:
-            found = self._equated(part, own)
-            if found is not None and found[0] not in places:
-                id, value = found
-                field = self._ids.like(self._fields[id])
-                if value.type != field.type:
-                    rest.append(part)
-                    continue
-                added.append((field, value))
-                places = {**places, id: Outer(field, equal=True)}
+        for part in conjuncts(node.condition):
+            id, value = self._equated(part, own) or ("", part)
+            if id and id not in places | equal and value.type == self._fields[id].type:
+                equal[id] = value
             else:
                 rest.append(part)
-        if added:
-            kept = tuple((field, column(field)) for field in relation.fields)
-            relation = Project(relation, (*kept, *added))
-        relation, places = self._with(relation, places, ids_in(*rest))
+        missing = (ids_in(*rest) & self._outer) - places.keys() - equal.keys()
+        if missing and equal:
+            # The domain is joined in any case: the equalities are that join's index.
+            domain, more = self._domain(missing | equal.keys())
+            parts = [compare(exp.EQ, column(more[id].field), v) for id, v in equal.items()]
+            relation = joined(domain, relation, JoinKind.INNER, conjunction(parts))
+            places |= {id: replace(place, equal=id in equal) for id, place in more.items()}
+        else:
+            fields = {id: self._ids.like(self._fields[id]) for id in equal}
+            places |= {id: Outer(field, equal=True) for id, field in fields.items()}
+            if equal:
+                kept = tuple((field, column(field)) for field in relation.fields)
+                added = tuple((fields[id], value) for id, value in equal.items())
+                relation = Project(relation, (*kept, *added))
+            relation, places = self._with(relation, places, missing)
         return _filtered(relation, [self._inner(part, places) for part in rest]), places
 
     def _equated(self, part: Expression, own: set[str]) -> tuple[str, Expression] | None:

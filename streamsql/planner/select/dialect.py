@@ -117,6 +117,8 @@ def _beyond_relation(relation: Relation) -> Found:
                 yield "CROSS JOIN", relation.span
             if relation.natural:
                 yield "NATURAL JOIN", relation.span
+            if relation.asof:
+                yield "ASOF JOIN", relation.span
             if isinstance(relation.right, Join):
                 yield "A join in parentheses", relation.right.span
             yield from _beyond_relation(relation.right)

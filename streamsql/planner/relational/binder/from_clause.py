@@ -14,12 +14,14 @@ from streamsql.nodes import Expression, JoinType
 from streamsql.planner.relational import functions, typing
 from streamsql.planner.relational.algebra import (
     Field,
+    Filter,
     Generate,
     Growth,
     JoinKind,
     Project,
     Relation,
     Scan,
+    TopRows,
     UnionAll,
     Values,
 )
@@ -34,6 +36,8 @@ from streamsql.planner.relational.expressions import (
     column,
     compare,
     conjunction,
+    conjuncts,
+    ids_in,
     typed,
 )
 from streamsql.schema import Kind, WindowType
@@ -266,6 +270,8 @@ class FromBinder:
         if node.on is not None:
             inside = replace(both, parent=outer)
             condition = self._expressions(inside, pending, "JOIN/ON").condition(node.on)
+        if node.asof and condition is not None:
+            return _closest(node, first, second, condition), both
         return self._joined(node.type, first, second, condition, pending), both
 
     def _joined(
@@ -341,6 +347,36 @@ class FromBinder:
         if len(found) > 1:
             raise BindError(f"common column {name} is ambiguous", span=node.span)
         return found[0]
+
+
+def _closest(node: nodes.Join, left: Relation, right: Relation, condition: Expression) -> Relation:
+    """ASOF: each left row with the right row that is closest by the inequality."""
+    if node.type not in (JoinType.INNER, JoinType.LEFT):
+        raise UnsupportedError(
+            f"ASOF {node.type.value} JOIN is not supported.",
+            hint="Exchange the sides, or write ASOF LEFT JOIN.",
+            span=node.span,
+        )
+    parts = conjuncts(condition)
+    found = [part for part in parts if isinstance(part, exp.GT | exp.GTE | exp.LT | exp.LTE)]
+    others = sum(isinstance(part, exp.EQ | exp.NullSafeEQ) for part in parts)
+    if len(found) != 1 or others != len(parts) - 1:
+        raise PlanError(
+            "ASOF JOIN requires one inequality in ON, and equalities",
+            hint="For example ON t.symbol = p.symbol AND t.at >= p.at.",
+            span=node.span,
+        )
+    own = {field.id for field in right.fields}
+    sides = [set(ids_in(found[0].this)), set(ids_in(found[0].expression))]
+    if [bool(side & own) for side in sides] not in ([True, False], [False, True]):
+        raise PlanError("the inequality of ASOF JOIN compares the two sides", span=node.span)
+    behind = bool(sides[0] & own)
+    # The right side is below the left one: its greatest row is the closest.
+    greatest = isinstance(found[0], exp.LT | exp.LTE) == behind
+    by = found[0].this if behind else found[0].expression
+    order = exp.Ordered(this=by.copy(), desc=greatest, nulls_first=False)
+    closest = TopRows(Filter(right, condition), (), (order,), 1)
+    return DependentJoin(left, closest, _KINDS[node.type], None)
 
 
 _KINDS = {
