@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from lark import Token
@@ -441,14 +441,14 @@ class QueryBuilder:
     def limit_first(self, span: Span, count: Bounds, skipped: int | None = None) -> Bounds:
         return replace(count, offset=skipped)
 
-    def offset_first(self, span: Span, skipped: int, count: Bounds | None = None) -> Bounds:
+    def offset_first(self, span: Span, skipped: int | None, count: Bounds | None = None) -> Bounds:
         return replace(count or Bounds(), offset=skipped)
 
     def limit(self, span: Span, bounds: Bounds) -> Bounds:
         return bounds
 
     def count(self, span: Span, count: Expression) -> Bounds:
-        return Bounds(_row_count(count))
+        return Bounds(_row_count(count, "LIMIT"))
 
     def unlimited(self, span: Span) -> Bounds:
         return Bounds()
@@ -469,10 +469,11 @@ class QueryBuilder:
     def row_word(self, span: Span) -> None:
         return None
 
-    def skipped(self, span: Span, count: int, word: None) -> int:
-        if count < 0:
+    def skipped(self, span: Span, count: Expression, word: None) -> int | None:
+        rows = _row_count(count, "OFFSET")
+        if rows is not None and rows < 0:
             raise ParseError("OFFSET must not be negative", span=span)
-        return count
+        return rows
 
     def integer(self, span: Span, digits: str) -> int:
         return integer(span, digits)
@@ -533,14 +534,17 @@ def _offset(span: Span, text: str) -> tuple[int, int]:
     return integer(span, partition), integer(span, offset)
 
 
-def _row_count(expression: Expression) -> int | None:
-    """The value of a constant expression; None for NULL, which is no limit."""
+def _row_count(expression: Expression, clause: str) -> int | None:
+    """The value of a constant expression, rounded as PostgreSQL rounds it; None for NULL."""
     value = _constant(expression)
     if value is None and expression.find(exp.Null):
         return None
-    if value is None or value != value.to_integral_value() or abs(value) > MAX_AMOUNT:
-        raise ParseError("Value must be integer for command: LIMIT", span=place(expression))
-    return int(value)
+    written = isinstance(expression, exp.Literal)
+    whole = value is not None and (not written or value == value.to_integral_value())
+    if value is None or not whole or abs(value) > MAX_AMOUNT:
+        message = f"Value must be integer for command: {clause}"
+        raise ParseError(message, span=place(expression))
+    return int(value.to_integral_value(ROUND_HALF_UP))
 
 
 def _constant(expression: Expression) -> Decimal | None:
