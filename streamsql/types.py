@@ -38,6 +38,12 @@ LOCAL_TIMESTAMP = TIMESTAMP.copy()
 with, as the moment of that time in UTC; it differs where text is made of it."""
 LOCAL_TIMESTAMP.meta[_ZONE] = False
 
+_JSON = "json"
+"""In the `meta` of a STRING: whether it is a JSON text."""
+JSONB = STRING.copy()
+"""JSON and JSONB of standard SQL: a STRING with a JSON text."""
+JSONB.meta[_JSON] = True
+
 MAX_PRECISION = 38
 """Spark's limit; ksqlDB has none."""
 
@@ -91,7 +97,8 @@ _ALIASES: dict[str, SQLType] = {
     **dict.fromkeys(("INT2", "INT4", "SMALLINT"), INT),
     **dict.fromkeys(("INT8",), BIGINT),
     **dict.fromkeys(("FLOAT4", "FLOAT8", "FLOAT", "REAL"), DOUBLE),
-    **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "BPCHAR", "JSON", "JSONB", "UUID"), STRING),
+    **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "BPCHAR", "UUID"), STRING),
+    **dict.fromkeys(("JSON", "JSONB"), JSONB),
     **dict.fromkeys(("BYTEA",), BYTES),
     **dict.fromkeys(("TIMESTAMPTZ",), TIMESTAMPTZ),
     **dict.fromkeys(("NUMERIC", "DEC"), NUMERIC),
@@ -175,6 +182,11 @@ def is_local(t: SQLType) -> bool:
 def is_spelled_with_zone(t: SQLType) -> bool:
     """Whether the type is TIMESTAMPTZ."""
     return t.this == _T.TIMESTAMP and t.meta.get(_ZONE) is True
+
+
+def is_json(t: SQLType) -> bool:
+    """Whether the type is JSONB."""
+    return t.this == _T.TEXT and bool(t.meta.get(_JSON))
 
 
 def custom_name(t: SQLType) -> str:

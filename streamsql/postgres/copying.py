@@ -23,7 +23,7 @@ from streamsql.postgres.wire.messages import CopyData, CopyDone, CopyFail, Flush
 from streamsql.results import RowInserts
 from streamsql.roles import acting_as
 from streamsql.schema import Column
-from streamsql.types import quote
+from streamsql.types import is_json, quote
 from streamsql.values.nested import json_writer
 
 BATCH = 1000
@@ -162,7 +162,7 @@ def _reader(column: Column, format: int) -> Callable[[bytes], Any]:
     """From a field to its JSON value, which inserts take."""
     kind = type_of(column.type)
     read = decoder(kind, format)
-    if kind.codec is scalars.JSONB:
+    if kind.codec is scalars.JSONB and not is_json(column.type):
         if kind.array:
             return lambda data: [None if v is None else json.loads(v) for v in read(data)]
         return lambda data: json.loads(read(data), parse_float=Decimal)

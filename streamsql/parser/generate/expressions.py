@@ -48,6 +48,8 @@ def type_sql(t: SQLType) -> str:
         return name(types.custom_name(t))
     if types.is_spelled_with_zone(t):
         return "TIMESTAMPTZ"
+    if types.is_json(t):
+        return "JSONB"
     return types.to_sql(t)
 
 

@@ -132,6 +132,8 @@ def _cast(node: Expression) -> Expression:
             else typed(exp.Round(this=node.this.copy(), decimals=number(0)), source)
         )
         return cast(rounded, target)
+    if types.is_json(target) and source in (STRING, UNKNOWN) and not types.is_json(source):
+        return _to_json(_parsed(node.this))
     if source == INTERVAL and target == STRING:
         return interval_text(node.this)
     if types.is_array(source) and types.is_array(target):
@@ -304,10 +306,56 @@ def _json_text(node: Expression) -> Expression:
     return _call("GET_JSON_OBJECT", STRING, node.this, node.expression)
 
 
+def _parsed(text: Expression) -> Expression:
+    """The VARIANT of a JSON text; null for other texts."""
+    return _call("TRY_PARSE_JSON", STRING, text)
+
+
+def _to_json(value: Expression) -> Expression:
+    return _call("TO_JSON", types.JSONB, value)
+
+
+def _variant(value: Expression) -> Expression:
+    """Any value as a VARIANT: times as ISO 8601 writes them, texts as strings."""
+    kind = typing.kind_of(value)
+    if types.is_json(kind):
+        return _parsed(value)
+    if types.is_struct(kind) or types.is_array(kind) or types.is_map(kind):
+        return _call("TO_VARIANT_OBJECT", STRING, value)
+    if types.is_time(kind) or kind == INTERVAL:
+        value = _as_text(value, kind)
+    return exp.Cast(this=value.copy(), to=exp.DataType.build("VARIANT", dialect="spark"))
+
+
+def _as_text(value: Expression, kind: SQLType) -> Expression:
+    text = _cast(cast(value, STRING))
+    if kind != TIMESTAMP:
+        return text
+    space, letter = exp.Literal.string(" "), exp.Literal.string("T")
+    text = _call("REPLACE", STRING, text, space, letter)
+    return (
+        text if types.is_local(kind) else _call("CONCAT", STRING, text, exp.Literal.string(":00"))
+    )
+
+
+def _json_object(node: Expression) -> Expression:
+    names, values = node.expressions[::2], map(_variant, node.expressions[1::2])
+    entries = [part for entry in zip(names, values, strict=True) for part in entry]
+    return _to_json(_call("MAP", STRING, *entries)) if entries else _json_constant("{}")
+
+
+def _json_array(node: Expression) -> Expression:
+    values = [_variant(value) for value in node.expressions]
+    return _to_json(_call("ARRAY", STRING, *values)) if values else _json_constant("[]")
+
+
+def _json_constant(text: str) -> Expression:
+    return typed(exp.Literal.string(text), types.JSONB)
+
+
 def _json_element(node: Expression) -> Expression:
     """The JSON text of an element, a string with its quotes."""
-    parsed = _call("TRY_PARSE_JSON", STRING, node.this)
-    return _call("TO_JSON", STRING, _call("VARIANT_GET", STRING, parsed, node.expression))
+    return _to_json(_call("VARIANT_GET", STRING, _parsed(node.this), node.expression))
 
 
 def _json_elements(node: Expression) -> Expression:
@@ -348,6 +396,9 @@ _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "JSON_ARRAY_ELEMENTS": _json_elements,
     "JSON_ARRAY_ELEMENTS_TEXT": _json_texts,
     "JSON_TYPEOF": _json_typeof,
+    "TO_JSONB": lambda node: _to_json(_variant(node.expressions[0])),
+    "JSONB_BUILD_OBJECT": _json_object,
+    "JSONB_BUILD_ARRAY": _json_array,
     "MAKE_TIMESTAMPTZ": lambda node: _call("MAKE_TIMESTAMP", TIMESTAMP, *node.expressions),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -54,6 +54,14 @@ AGGREGATES = frozenset(
         *("FIRST_VALUE", "LAST_VALUE", "GROUP_CONCAT"),
     }
 )
+JSON_AGGREGATES = frozenset({"JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "JSONB_OBJECT_AGG"})
+"""Written as ARRAY_AGG of JSON texts: `json_aggregate`."""
+JSON_PATHS = {
+    f"{prefix}_EXTRACT_PATH{suffix}": last
+    for prefix in ("JSON", "JSONB")
+    for suffix, last in (("", exp.JSONExtract), ("_TEXT", exp.JSONExtractScalar))
+}
+"""Written as the operators -> and ->>: `json_path`."""
 WINDOW_ONLY = frozenset(
     {
         *("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"),
@@ -162,6 +170,47 @@ def _ordered(node: type[exp.Expr]) -> Callable[[list[Expression]], Expression]:
     return of
 
 
+def json_path(node: exp.Anonymous) -> Expression:
+    value, *keys, last = node.expressions
+    for key in keys:
+        value = exp.JSONExtract(this=value, expression=key)
+    return JSON_PATHS[node.name.upper()](this=value, expression=last)
+
+
+def json_aggregate(node: exp.Anonymous, condition: Expression | None = None) -> Expression:
+    """An aggregate that makes a JSON text, as a list of its parts' texts, without types;
+    `condition` is that of its FILTER."""
+    *values, last = node.expressions
+    order = [last] if isinstance(last, exp.Order) else []
+    values = values if order else node.expressions
+    part, brackets = _json_or_null(values[-1]), "[]"
+    if "OBJECT" in node.name.upper():
+        key = exp.Anonymous(this="TO_JSONB", expressions=[exp.Cast(this=values[0], to=STRING)])
+        part, brackets = _joined_texts(key, exp.Literal.string(":"), part), "{}"
+    parts: Expression = exp.Anonymous(this="ARRAY_AGG", expressions=[part, *order])
+    if condition is not None:
+        parts = exp.Filter(this=parts, expression=condition)
+    comma = exp.Literal.string(",")
+    inside = exp.Anonymous(this="ARRAY_TO_STRING", expressions=[parts, comma])
+    begin, end = map(exp.Literal.string, brackets)
+    whole = exp.Cast(this=exp.Paren(this=_joined_texts(begin, inside, end)), to=types.JSONB.copy())
+    for made in whole.walk():
+        made.meta.update(node.meta | made.meta)
+    return whole
+
+
+def _json_or_null(value: Expression) -> Expression:
+    text = exp.Cast(this=exp.Anonymous(this="TO_JSONB", expressions=[value]), to=STRING.copy())
+    return exp.Anonymous(this="COALESCE", expressions=[text, exp.Literal.string("null")])
+
+
+def _joined_texts(*texts: Expression) -> Expression:
+    whole, *rest = texts
+    for text in rest:
+        whole = exp.DPipe(this=whole, expression=text)
+    return whole
+
+
 def _count(arguments: list[Expression]) -> Expression:
     return exp.Count(this=arguments[0] if arguments else exp.Star(), big_int=True)
 
@@ -207,6 +256,10 @@ def _named(function: str, *arguments: Expression) -> Expression:
     return typed(exp.Anonymous(this=function, expressions=list(arguments)), DOUBLE)
 
 
+def _by_name(function: str, arguments: list[Expression]) -> Expression:
+    return exp.Anonymous(this=function, expressions=arguments)
+
+
 _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "STRING_AGG": _string_agg,
     "GROUP_CONCAT": _string_agg,
@@ -246,6 +299,12 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
+    **{
+        name: partial(_by_name, own)
+        for own in ("TO_JSONB", "JSONB_BUILD_OBJECT", "JSONB_BUILD_ARRAY")
+        for name in (own, own.replace("JSONB", "JSON"))
+    },
+    **dict.fromkeys(("ROW_TO_JSON", "ARRAY_TO_JSON"), partial(_by_name, "TO_JSONB")),
 }
 
 
@@ -598,7 +657,29 @@ def _first_argument(call: Expression) -> SQLType:
     return kind_of(call.expressions[0])
 
 
+def _json_values(call: Expression) -> SQLType:
+    for value in list(call.expressions):
+        value.replace(coerced(value.copy(), settled(kind_of(value))))
+    return types.JSONB
+
+
+def _json_object(call: Expression) -> SQLType:
+    if len(call.expressions) % 2:
+        raise TypeMismatchError(
+            "argument list must have even number of elements",
+            hint="JSONB_BUILD_OBJECT takes names and values in turn.",
+            span=span_of(call),
+        )
+    _json_values(call)
+    for key in call.expressions[::2]:
+        key.replace(coerced(key.copy(), STRING))
+    return types.JSONB
+
+
 _BY_NAME: dict[str, Rule] = {
+    "TO_JSONB": _json_values,
+    "JSONB_BUILD_ARRAY": _json_values,
+    "JSONB_BUILD_OBJECT": _json_object,
     "MAKE_DATE": _always(DATE),
     "MAKE_TIMESTAMP": _always(LOCAL_TIMESTAMP),
     "MAKE_TIMESTAMPTZ": _always(TIMESTAMP),

@@ -106,7 +106,8 @@ def _common(a: SQLType, b: SQLType) -> SQLType | None:
 
 
 def is_same(a: SQLType, b: SQLType) -> bool:
-    return a == b and types.is_local(a) == types.is_local(b)
+    alike = types.is_local(a) == types.is_local(b) and types.is_json(a) == types.is_json(b)
+    return a == b and alike
 
 
 def coerced(expression: Expression, kind: SQLType) -> Expression:
@@ -116,7 +117,7 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
         return expression
     if isinstance(expression, exp.Null):
         return cast(exp.Null(), kind)
-    if own == UNKNOWN and kind == STRING:
+    if own == UNKNOWN and kind == STRING and not types.is_json(kind):
         return typed(expression, STRING)
     if own == UNKNOWN and types.is_array(kind) and isinstance(expression, exp.Literal):
         return array_of(expression, kind)
@@ -190,6 +191,8 @@ def postgres_name(kind: SQLType) -> str:
         return f"{postgres_name(types.element_type(kind))}[]"
     if types.is_local(kind):
         return "timestamp without time zone"
+    if types.is_json(kind):
+        return "jsonb"
     return _POSTGRES_NAMES.get(kind.this, name(kind).lower())
 
 

@@ -19,6 +19,7 @@ from streamsql.types import (
     element_type,
     is_array,
     is_decimal,
+    is_json,
     is_local,
     precision_scale,
     to_sql,
@@ -81,6 +82,8 @@ def type_of(t: SQLType | None) -> PgType:
         return PgType(scalars.NUMERIC, modifier=(precision << 16 | scale) + _VARLENA)
     if is_local(t):
         return PgType(scalars.TIMESTAMP)
+    if is_json(t):
+        return PgType(scalars.JSONB)
     if is_array(t) and not is_array(element_type(t)):
         inner = type_of(element_type(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)
@@ -119,7 +122,7 @@ def _array(codec: ScalarCodec, format: int, cell: Encode) -> Encode:
 
 
 def _to_cell(t: SQLType, codec: ScalarCodec, format: int, zone: tzinfo | None) -> Encode:
-    if codec is scalars.JSONB:
+    if codec is scalars.JSONB and not is_json(t):
         write, form = json_writer(t, _leaf), codec.to_binary if format else codec.to_text
         return lambda value: form(write(value))
     if t == NUMERIC:

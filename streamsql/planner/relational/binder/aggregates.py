@@ -39,6 +39,8 @@ class AggregateRules(CallRules):
 
     def _filter(self, node: exp.Filter) -> Expression:
         inner = node.this
+        if inner.name.upper() in functions.JSON_AGGREGATES:
+            return self.bind(functions.json_aggregate(inner, node.expression))
         call = (
             self._within_group(inner) if isinstance(inner, exp.WithinGroup) else self._typed(inner)
         )

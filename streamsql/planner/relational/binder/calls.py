@@ -42,6 +42,10 @@ class CallRules(Rules):
             return self._ordered_set(exp.WithinGroup(this=call, expression=order))
         if function in functions.TABLE_FUNCTIONS:
             return self._generated(node)
+        if function in functions.JSON_PATHS and len(node.expressions) > 1:
+            return self.bind(functions.json_path(node))
+        if function in functions.JSON_AGGREGATES:
+            return self.bind(functions.json_aggregate(node))
         if function in functions.AGGREGATES:
             return self._aggregate(self._built(node), node)
         if function in functions.WINDOW_ONLY:

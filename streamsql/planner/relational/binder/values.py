@@ -220,7 +220,8 @@ class ValueRules(Rules):
     def _json(self, node: exp.JSONExtract | exp.JSONExtractScalar) -> Expression:
         value, path = value_and_path(node)
         text = coerced(self.bind(value), STRING)
-        return typed(type(node)(this=text, expression=exp.Literal.string(path)), STRING)
+        kind = types.JSONB if isinstance(node, exp.JSONExtract) else STRING
+        return typed(type(node)(this=text, expression=exp.Literal.string(path)), kind)
 
     def _at_time_zone(self, node: exp.AtTimeZone) -> Expression:
         value = self.bind(node.this)
