@@ -21,7 +21,7 @@ Command = Sequence[str]
 
 PART_SECONDS = 90 * 60
 DAILY_SECONDS = 600
-"""CI has 45 minutes, of which `make test` with its setup takes some 25."""
+"""CI has 45 minutes, of which `make test` with its setup takes some 15."""
 CUT_SECONDS = 240
 """How long a test may continue when no other one begins."""
 END_SECONDS = 180

@@ -419,6 +419,10 @@ def _temporal(node: Expression) -> Expression:
         return _call("DATE_SUB" if subtracts else "DATE_ADD", DATE, left, right)
     if kinds == (T.INT, T.DATE):
         return _call("DATE_ADD", DATE, right, left)
+    if kinds == (T.DATE, T.TIME):
+        space = exp.Literal.string(" ")
+        day, clock = cast(left, STRING), cast(right, STRING)
+        return cast(_call("CONCAT", STRING, day, space, clock), TIMESTAMP)
     if left.type == INTERVAL and right.type.this in (T.DATE, T.TIMESTAMP):
         left, right = right, left
     if right.type == INTERVAL and left.type is not None and left.type != INTERVAL:

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from streamsql import types
-from streamsql.errors import BindError, TypeMismatchError, did_you_mean
+from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
 from streamsql.planner.relational.expressions import cast, typed
 from streamsql.planner.relational.typing import (
@@ -111,9 +111,35 @@ CLOCK = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTI
 """Functions that are called without parentheses."""
 
 
+CASTS = frozenset(
+    {"BOOL", "DATE", "FLOAT4", "FLOAT8", "INT2", "INT4", "INT8", "NUMERIC", "TEXT", "TIMESTAMPTZ"}
+)
+"""Types that PostgreSQL lets one write as functions."""
+_ORDERED = frozenset(
+    {"STRING_AGG", "GROUP_CONCAT", "LISTAGG", "ARRAY_AGG", "FIRST", "LAST"}
+    | {"FIRST_VALUE", "LAST_VALUE"}
+)
+_FIRST_OF_ALIKE = frozenset({"ARG_MIN", "ARG_MAX"})
+
+
+def _without_order(function: str, arguments: list[Expression]) -> list[Expression]:
+    """The arguments of an aggregate whose result does not depend on the order of its rows."""
+    order = arguments[-1] if arguments else None
+    if not isinstance(order, exp.Order) or function in _ORDERED:
+        return arguments
+    if function in _FIRST_OF_ALIKE:
+        raise UnsupportedError(
+            f"ORDER BY in {function} is not supported.",
+            hint="FIRST_VALUE(value ORDER BY ..) takes the value of the first row.",
+            span=span_of(order),
+        )
+    return arguments[:-1]
+
+
 def build(function: str, arguments: list[Expression]) -> Expression:
     """The call as sqlglot's node; the arguments are typed, the call is not."""
     function = _OWN_NAMES.get(function, function)
+    arguments = _without_order(function, arguments)
     if function == "TO_CHAR" and isinstance(pattern := arguments[-1], exp.Literal):
         # sqlglot knows these in capital letters only.
         pattern.set("this", re.sub("hh(24|12)|ms|us", lambda found: found[0].upper(), pattern.name))

@@ -32,6 +32,10 @@ class CallRules(Rules):
         function = node.name.upper()
         if function == "GROUPING":
             return self._grouping(node)
+        if function in functions.CASTS and len(node.expressions) == 1:
+            kind = types.named(function)
+            assert kind is not None
+            return self.bind(exp.Cast(this=node.expressions[0], to=kind.copy()))
         if function == "PG_TYPEOF" and len(node.expressions) == 1:
             name = typing.postgres_name(kind_of(self.bind(node.expressions[0])))
             return typed(exp.Literal.string(name), STRING)
