@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-from sqlglot.expressions import Expr
+from sqlglot.expressions import Expr, Star
 
 from streamsql.errors import Span
 from streamsql.nodes.match import AfterMatch, Definition, Pattern
@@ -60,10 +60,11 @@ class SelectExpression:
 
 @dataclass(frozen=True)
 class SelectAll:
-    """`*`, or `source.*`."""
+    """`*`, or `source.*`, without the `excluded` columns."""
 
     source: str | None = None
     span: Span | None = field(default=None, compare=False)
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,10 @@ class JoinType(Enum):
     RIGHT = "RIGHT OUTER"
     FULL = "FULL OUTER"
     CROSS = "CROSS"
+    SEMI = "SEMI"
+    """The left rows that have a partner, once each and without it."""
+    ANTI = "ANTI"
+    """The left rows that have none."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +296,7 @@ class Query:
     window: Window | None = None
     where: Expression | None = None
     group_by: tuple[Expression, ...] = ()
+    """A star alone is GROUP BY ALL: the items without an aggregate."""
     partition_by: tuple[Expression, ...] = ()
     having: Expression | None = None
     emit: Emit | None = None
@@ -312,3 +318,7 @@ class Query:
     """What GROUPING SETS, ROLLUP and CUBE come to; `group_by` then holds each key once."""
     with_ties: bool = False
     """Whether `limit` lets rows equal to the last one through: FETCH .. WITH TIES."""
+
+    @property
+    def groups_by_all(self) -> bool:
+        return len(self.group_by) == 1 and isinstance(self.group_by[0], Star)

@@ -154,6 +154,12 @@ def _filters(tokens: list[Token], i: int) -> bool:
     return _type(tokens, i - 1) == "RPAR" and _type(tokens, i + 2) in ("WHERE", None)
 
 
+def _behind_a_call(tokens: list[Token], i: int) -> bool:
+    """Behind its parenthesis, or behind IGNORE NULLS."""
+    treated = _type(tokens, i - 2) in ("NULLS_IGNORED", "NULLS_RESPECTED")
+    return treated or _type(tokens, i - 1) == "RPAR"
+
+
 def _extracts(tokens: list[Token], i: int) -> bool:
     """`extract(a, ..)` is a call of a user function."""
     return _type(tokens, i + 3) == "FROM"
@@ -195,7 +201,7 @@ _FITS: dict[str, Callable[[list[Token], int], bool]] = {
     "LIMIT": _behind(_ENDS_A_CLAUSE),
     "MATCH_RECOGNIZE": _behind(_ENDS_A_CLAUSE),
     "OFFSET": _behind(_ENDS_A_CLAUSE | {"ALL", "DECIMAL"}),
-    "OVER": _behind(frozenset({"RPAR"})),
+    "OVER": _behind_a_call,
     "PATTERN": lambda tokens, i: any(t.type == "MATCH_RECOGNIZE" for t in tokens[:i]),
     "QUALIFY": _before_a_value(_ENDS_A_CLAUSE),
     "SIMILAR": _behind(_ENDS_A_VALUE | {"NOT"}),

@@ -363,6 +363,9 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
                 return self.interval_text(span, operand.name)
         return at(exp.Cast(this=operand, to=target), span)
 
+    def try_cast(self, span: Span, operand: Expression, target: DataType) -> Expression:
+        return at(exp.TryCast(this=operand, to=target), span)
+
     def searched_case(self, span: Span, *branches: Expression | None) -> Expression:
         return self.simple_case(span, None, *branches)
 

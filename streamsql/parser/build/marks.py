@@ -104,6 +104,24 @@ def _nothing(tokens: list[Token], i: int) -> str | None:
     return "SELECT_NOTHING" if _type(tokens, i + 1) in ("FROM", "RPAR") else None
 
 
+def _nulls_treated(terminal: str) -> Callable[[list[Token], int], str | None]:
+    """IGNORE NULLS and RESPECT NULLS end the arguments of a call, or stand between it and OVER."""
+
+    def meaning(tokens: list[Token], i: int) -> str | None:
+        ends = _type(tokens, i + 2) in ("RPAR", "OVER")
+        return terminal if _text(tokens, i + 1) == "NULLS" and ends else None
+
+    return meaning
+
+
+def _excluded(tokens: list[Token], i: int) -> str | None:
+    """`* EXCLUDE (a, b)` and `* EXCEPT (a, b)` of a SELECT."""
+    starred = _type(tokens, i - 1) == "STAR" and _type(tokens, i + 1) == "LPAR"
+    begins = _type(tokens, i - 2) in ("SELECT", "COMMA", "DOT", "ALL", "DISTINCT")
+    query = _type(tokens, i + 2) in ("SELECT", "VALUES", "WITH", "LPAR")
+    return "EXCLUDED" if starred and begins and not query else None
+
+
 def _values(tokens: list[Token], i: int) -> str | None:
     """`(VALUES (1), 2)` are a call and a number: rows are all in parentheses."""
     if _type(tokens, i - 1) != "LPAR" or _type(tokens, i + 1) != "LPAR":
@@ -148,6 +166,10 @@ def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
 
 
 _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
+    **{
+        word: _between(word, _ENDS_A_RELATION | _LITERALS | {"LEFT"}, frozenset({"JOIN"}))
+        for word in ("ANTI", "SEMI")
+    },
     "ASOF": _between("ASOF", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ALL": _between("ALL_OF", _COMPARISONS, frozenset({"LPAR"})),
     "ANY": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
@@ -156,16 +178,21 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "LEADING": _trim_side,
     "TRAILING": _trim_side,
     "CROSS": _between("CROSS", _ENDS_A_RELATION | _LITERALS, frozenset({"JOIN"})),
+    "EXCEPT": _excluded,
+    "EXCLUDE": _excluded,
     "GROUPING": _grouping,
+    "IGNORE": _nulls_treated("NULLS_IGNORED"),
     "LATERAL": _lateral,
     "NATURAL": _between("NATURAL", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ORDINALITY": _ordinality,
     "OVERLAY": _inside("PLACING", "PLACING"),
     "POSITION": _inside("IN", "POSITION_IN"),
     "RECURSIVE": _recursive,
+    "RESPECT": _nulls_treated("NULLS_RESPECTED"),
     "RETURNING": _returning,
     "SELECT": _nothing,
     "SYMMETRIC": _symmetric,
+    "TRY_CAST": lambda tokens, i: "TRY_CAST" if _type(tokens, i + 1) == "LPAR" else None,
     "VALUES": _values,
     "WINDOW": _window,
 }

@@ -28,6 +28,31 @@ class OverBuilder:
     ) -> Expression:
         return self.over(span, at(exp.Filter(this=call, expression=condition), span), window)
 
+    def over_treating_nulls(
+        self,
+        span: Span,
+        call: Expression,
+        treatment: type[exp.IgnoreNulls | exp.RespectNulls],
+        window: exp.Window,
+    ) -> Expression:
+        return self.over(span, at(treatment(this=call), span), window)
+
+    def call_treating_nulls(
+        self,
+        span: Span,
+        name: str,
+        arguments: list[Expression],
+        treatment: type[exp.IgnoreNulls | exp.RespectNulls],
+    ) -> Expression:
+        call = at(exp.Anonymous(this=name.upper(), expressions=arguments), span)
+        return at(treatment(this=call), span)
+
+    def nulls_ignored(self, span: Span, word: str) -> type[exp.IgnoreNulls]:
+        return exp.IgnoreNulls
+
+    def nulls_respected(self, span: Span, word: str) -> type[exp.RespectNulls]:
+        return exp.RespectNulls
+
     def over_window(
         self,
         span: Span,

@@ -257,6 +257,10 @@ class QueryBuilder:
     def select_all(self, span: Span, source: str | None = None) -> SelectItem:
         return SelectAll(source, span)
 
+    def select_all_but(self, span: Span, *names: Any) -> SelectItem:
+        *source, excluded = names
+        return SelectAll(source[0] if source else None, span, excluded)
+
     def select_struct(self, span: Span, expression: Expression) -> SelectItem:
         return SelectStruct(expression, span)
 
@@ -372,6 +376,12 @@ class QueryBuilder:
     def full_join(self, span: Span) -> JoinType:
         return JoinType.FULL
 
+    def semi_join(self, span: Span) -> JoinType:
+        return JoinType.SEMI
+
+    def anti_join(self, span: Span) -> JoinType:
+        return JoinType.ANTI
+
     def within(
         self, span: Span, before: Duration, after: Duration, grace: Duration | None
     ) -> Within:
@@ -419,6 +429,9 @@ class QueryBuilder:
         if made.plain:
             _at_least_one("GROUP BY", span, made.sets[0])
         return made
+
+    def group_by_all(self, span: Span) -> GroupingSets:
+        return GroupingSets(((exp.Star(),),))
 
     def partition_by(self, span: Span, elements: tuple[Grouped, ...]) -> tuple[Expression, ...]:
         keys = [key for each in elements for key in plain_keys(each, span)]

@@ -287,6 +287,14 @@ def _cast(node: exp.Cast) -> Printed:
     return PRIMARY, f"CAST({expression_sql(node.this)} AS {type_sql(node.args['to'])})"
 
 
+def _try_cast(node: exp.TryCast) -> Printed:
+    return PRIMARY, f"TRY_{_cast(node)[1]}"
+
+
+def _treating_nulls(words: str) -> Callable[[Any], Printed]:
+    return lambda node: (PRIMARY, f"{expression_sql(node.this)} {words}")
+
+
 EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Or: _left_associative(OR, "OR"),
     exp.And: _left_associative(AND, "AND"),
@@ -333,6 +341,9 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Dot: _field,
     exp.Bracket: _subscript,
     exp.Cast: _cast,
+    exp.TryCast: _try_cast,
+    exp.IgnoreNulls: _treating_nulls("IGNORE NULLS"),
+    exp.RespectNulls: _treating_nulls("RESPECT NULLS"),
     exp.Exists: lambda n: (PRIMARY, f"EXISTS ({to_sql(n.this)})"),
     exp.Subquery: lambda n: (PRIMARY, f"({to_sql(n.this)})"),
     exp.Any: lambda n: (PRIMARY, f"ANY ({to_sql(n.this)})"),

@@ -69,6 +69,8 @@ def _common_table(node: n.CommonTable) -> str:
 
 def _group_by(node: n.Query) -> str:
     if node.grouping_sets is None:
+        if node.groups_by_all:
+            return "GROUP BY ALL"
         return f"GROUP BY {_grouping(node.group_by)}" if node.group_by else ""
     sets = (listed(_grouping(keys)) for keys in node.grouping_sets)
     return f"GROUP BY GROUPING SETS {listed(*sets)}"
@@ -86,7 +88,8 @@ def _select_expression(node: n.SelectExpression) -> str:
 
 @to_sql.register
 def _select_all(node: n.SelectAll) -> str:
-    return "*" if node.source is None else f"{name(node.source)}.*"
+    star = "*" if node.source is None else f"{name(node.source)}.*"
+    return words(star, node.excluded and f"EXCLUDE {listed(*map(name, node.excluded))}")
 
 
 @to_sql.register

@@ -153,6 +153,15 @@ def _cast(node: Expression) -> Expression:
     return node
 
 
+def _try_cast(node: Expression) -> Expression:
+    """As the cast; null where that has no value."""
+    target = node.args["to"]
+    changed = _cast(typed(exp.Cast(this=node.this.copy(), to=target.copy()), target))
+    if not isinstance(changed, exp.Cast):
+        return changed
+    return typed(exp.TryCast(this=changed.this, to=changed.args["to"]), target)
+
+
 def _array_cast(node: Expression, source: SQLType, target: SQLType) -> Expression:
     """Element by element, where Spark casts the elements in another way."""
     name = exp.to_identifier("x")
@@ -716,6 +725,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Trunc: _trunc,
     exp.Sum: _sum,
     exp.Cast: _cast,
+    exp.TryCast: _try_cast,
     exp.AtTimeZone: _at_time_zone,
     exp.Substring: _substring,
     exp.RegexpILike: _any_case,

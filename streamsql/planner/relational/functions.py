@@ -54,6 +54,13 @@ AGGREGATES = frozenset(
         *("FIRST_VALUE", "LAST_VALUE", "GROUP_CONCAT"),
     }
 )
+OF_A_SHARE = {
+    "PERCENTILE": "PERCENTILE_CONT",
+    "QUANTILE_CONT": "PERCENTILE_CONT",
+    "QUANTILE": "PERCENTILE_DISC",
+    "QUANTILE_DISC": "PERCENTILE_DISC",
+}
+"""Aggregates of a value and a share, and the same with WITHIN GROUP."""
 JSON_AGGREGATES = frozenset({"JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "JSONB_OBJECT_AGG"})
 """Written as ARRAY_AGG of JSON texts: `json_aggregate`."""
 JSON_PATHS = {
@@ -99,6 +106,8 @@ _OWN_NAMES = {
     "CARDINALITY": "ARRAY_SIZE",
     "LCASE": "LOWER",
     "UCASE": "UPPER",
+    "STRLEN": "OCTET_LENGTH",
+    "TODAY": "CURRENT_DATE",
     "MIN_BY": "ARG_MIN",
     "MAX_BY": "ARG_MAX",
     "ARRAY_UPPER": "ARRAY_LENGTH",
@@ -206,13 +215,19 @@ def json_path(node: exp.Anonymous) -> Expression:
 def json_aggregate(node: exp.Anonymous, condition: Expression | None = None) -> Expression:
     """An aggregate that makes a JSON text, as a list of its parts' texts, without types;
     `condition` is that of its FILTER."""
-    *values, last = node.expressions
-    order = [last] if isinstance(last, exp.Order) else []
-    values = values if order else node.expressions
+    values = [argument.copy() for argument in node.expressions]
+    order = [values.pop()] if values and isinstance(values[-1], exp.Order) else []
+    distinct = bool(values) and isinstance(values[0], exp.Distinct)
+    if distinct:
+        values = values[0].expressions
+    if len(values) != (2 if "OBJECT" in node.name.upper() else 1):
+        raise _unknown(node, node.name.upper())
     part, brackets = _json_or_null(values[-1]), "[]"
     if "OBJECT" in node.name.upper():
         key = exp.Anonymous(this="TO_JSONB", expressions=[exp.Cast(this=values[0], to=STRING)])
         part, brackets = _joined_texts(key, exp.Literal.string(":"), part), "{}"
+    if distinct:
+        part = exp.Distinct(expressions=[part])
     parts: Expression = exp.Anonymous(this="ARRAY_AGG", expressions=[part, *order])
     if condition is not None:
         parts = exp.Filter(this=parts, expression=condition)

@@ -14,6 +14,7 @@ from streamsql.nodes import (
     MatchRecognize,
     Query,
     Relation,
+    SelectAll,
     SetOperator,
     SourceRef,
     Subquery,
@@ -33,6 +34,9 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Tuple: "A row value",
     exp.Slice: "A slice of an array",
     exp.WithinGroup: "WITHIN GROUP",
+    exp.TryCast: "TRY_CAST",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
     exp.Pow: "The operator ^",
     exp.BitwiseAnd: "The operator &",
     exp.BitwiseOr: "The operator |",
@@ -98,8 +102,13 @@ def _beyond_select(select: Query) -> Found:
         yield select.set_operator.value, select.span
     if not select.items:
         yield "SELECT without a column", select.span
+    for item in select.items:
+        if isinstance(item, SelectAll) and item.excluded:
+            yield "EXCLUDE", item.span
     if select.distinct_on:
         yield "DISTINCT ON", span_of(select.distinct_on[0])
+    if select.groups_by_all:
+        yield "GROUP BY ALL", select.span
     if select.grouping_sets is not None:
         yield "GROUPING SETS, ROLLUP or CUBE", select.span
     if select.with_ties:
@@ -113,8 +122,8 @@ def _beyond_relation(relation: Relation) -> Found:
     match relation:
         case Join():
             yield from _beyond_relation(relation.left)
-            if relation.type is JoinType.CROSS:
-                yield "CROSS JOIN", relation.span
+            if relation.type in (JoinType.CROSS, JoinType.SEMI, JoinType.ANTI):
+                yield f"{relation.type.value} JOIN", relation.span
             if relation.natural:
                 yield "NATURAL JOIN", relation.span
             if relation.asof:

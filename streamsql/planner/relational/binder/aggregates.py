@@ -110,6 +110,12 @@ class AggregateRules(CallRules):
             condition = condition.this if isinstance(condition, exp.Where) else condition
             where = exp.Where(this=typing.condition(self.bind(condition), "FILTER"))
             return typed(exp.Filter(this=call, expression=where), kind_of(call))
+        if node.name.upper() in functions.JSON_AGGREGATES:
+            raise UnsupportedError(
+                f"{node.name} with OVER is not supported.",
+                hint="TO_JSONB(ARRAY_AGG(..) OVER (..)) makes a JSON array.",
+                span=span_of(node),
+            )
         if isinstance(node, exp.Anonymous):
             arguments = []
             for argument in node.expressions:

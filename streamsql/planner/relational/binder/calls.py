@@ -17,9 +17,7 @@ from streamsql.planner.relational.binder.pending import (
     Grouping,
 )
 from streamsql.planner.relational.binder.rules import Allowed, Rules
-from streamsql.planner.relational.expressions import (
-    typed,
-)
+from streamsql.planner.relational.expressions import number, typed
 from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import INT, LOCAL_TIMESTAMP, STRING
@@ -39,10 +37,10 @@ class CallRules(Rules):
         if function == "PG_TYPEOF" and len(node.expressions) == 1:
             name = typing.postgres_name(kind_of(self.bind(node.expressions[0])))
             return typed(exp.Literal.string(name), STRING)
-        if function == "PERCENTILE" and len(node.expressions) == 2:
-            value, share = node.expressions
+        if (share := functions.OF_A_SHARE.get(function)) and len(node.expressions) == 2:
+            value, given = node.expressions
             order = exp.Order(expressions=[exp.Ordered(this=value)])
-            call = exp.Anonymous(this="PERCENTILE_CONT", expressions=[share])
+            call = exp.Anonymous(this=share, expressions=[given])
             return self._ordered_set(exp.WithinGroup(this=call, expression=order))
         if function in functions.TABLE_FUNCTIONS:
             return self._generated(node)
@@ -111,6 +109,8 @@ class CallRules(Rules):
         )
 
     def _series(self, arguments: list[Expression]) -> tuple[list[Expression], types.SQLType]:
+        if len(arguments) == 1:
+            arguments = [number(0), *arguments]
         ends, kind = typing.alike(arguments[:2], "GENERATE_SERIES")
         if kind in (STRING, types.DATE):
             kind = LOCAL_TIMESTAMP

@@ -77,7 +77,7 @@ _METHODS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = 
     exp.Escape: _E._escape,
     exp.Case: _E._case,
     exp.If: _E._if,
-    exp.Cast: _E._cast,
+    **dict.fromkeys((exp.Cast, exp.TryCast), _E._cast),
     exp.In: _E._in,
     exp.Array: _E._array,
     exp.Bracket: _E._bracket,

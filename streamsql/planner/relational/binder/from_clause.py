@@ -272,6 +272,8 @@ class FromBinder:
             condition = self._expressions(inside, pending, "JOIN/ON").condition(node.on)
         if node.asof and condition is not None:
             return _closest(node, first, second, condition), both
+        if node.type in (JoinType.SEMI, JoinType.ANTI):
+            return self._joined(node.type, first, second, condition, pending), first_scope
         return self._joined(node.type, first, second, condition, pending), both
 
     def _joined(
@@ -315,6 +317,8 @@ class FromBinder:
             equal.append(compare(exp.EQ, one, other))
         kind = JoinType.INNER if node.type is JoinType.CROSS else node.type
         relation = self._joined(kind, left, right, conjunction(equal), Pending())
+        if kind in (JoinType.SEMI, JoinType.ANTI):
+            return relation, a
         common: list[tuple[str, Field]] = []
         if kind is JoinType.FULL:
             added = []
@@ -384,6 +388,8 @@ _KINDS = {
     JoinType.CROSS: JoinKind.INNER,
     JoinType.LEFT: JoinKind.LEFT,
     JoinType.FULL: JoinKind.FULL,
+    JoinType.SEMI: JoinKind.SEMI,
+    JoinType.ANTI: JoinKind.ANTI,
 }
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.errors import BindError, PlanError, UnsupportedError
+from streamsql.errors import BindError, PlanError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import (
     Aggregate,
@@ -152,6 +152,17 @@ class SelectBinder:
         return items
 
     def _all(self, item: nodes.SelectAll) -> list[Item]:
+        found = self._every(item)
+        for name in item.excluded:
+            if all(name != known.name for known in found):
+                raise BindError(
+                    f"column {name} in EXCLUDE does not exist",
+                    hint=did_you_mean(name, [known.name for known in found]),
+                    span=item.span,
+                )
+        return [known for known in found if known.name not in item.excluded]
+
+    def _every(self, item: nodes.SelectAll) -> list[Item]:
         if item.source is None:
             if not self._scope.entries:
                 raise BindError("SELECT * with no tables specified is not valid", span=item.span)
@@ -213,7 +224,11 @@ class SelectBinder:
             if any(isinstance(p, Grouping) for p in self._pending.parts.values()):
                 raise PlanError("arguments to GROUPING must be grouping expressions")
             return relation, lambda expression: expression
-        keys = [self._key(node, items) for node in select.group_by]
+        if select.groups_by_all:
+            every = (item.expression.copy() for item in items)
+            keys = [key for key in every if not self._pending.in_(key, AggregateCall)]
+        else:
+            keys = [self._key(node, items) for node in select.group_by]
         for key in keys:
             if self._pending.in_(key, AggregateCall):
                 raise PlanError("aggregate functions are not allowed in GROUP BY")

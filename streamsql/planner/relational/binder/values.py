@@ -169,7 +169,7 @@ class ValueRules(Rules):
                 f"cannot cast type {typing.name(kind_of(value))} to {typing.name(target)}",
                 span=span_of(node),
             )
-        return typed(exp.Cast(this=value, to=target.copy()), target)
+        return typed(type(node)(this=value, to=target.copy()), target)
 
     def _array(self, node: exp.Array) -> Expression:
         inner = node.args.get("query")
