@@ -92,8 +92,8 @@ def common(kinds: Sequence[SQLType]) -> SQLType | None:
 
 
 def _common(a: SQLType, b: SQLType) -> SQLType | None:
-    if a == b == TIMESTAMP:
-        return a if is_same(a, b) else TIMESTAMP
+    if a == b and a in (TIMESTAMP, STRING):
+        return a if is_same(a, b) else TIMESTAMP if a == TIMESTAMP else STRING
     if a == b or b == NULL or (b == UNKNOWN and a != NULL):
         return a
     if a in (NULL, UNKNOWN):
