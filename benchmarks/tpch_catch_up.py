@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -113,15 +114,21 @@ def by_streamsql(
                 raise Failed(query.error)
         return all(q.state is QueryState.RUNNING and q.lag == 0 for q in queries)
 
+    workers = ThreadPoolExecutor(1)
     for name, row in _rows("streamsql", kafka, options.queries):
 
-        def written(name: str = name) -> tuple[int, ...]:
-            return (sum(kafka.end_offsets(name.upper()).values()),)
+        def written(topic: str = name.upper()) -> tuple[int, ...]:
+            return (sum(kafka.all_end_offsets([topic]).get(topic, {}).values()),)
 
-        begin = time.monotonic()
+        # The statement returns when the view has its rows.
+        text = f"CREATE MATERIALIZED VIEW {name} AS {query_text(name)};"
+        created = workers.submit(house.run, text)
+
+        def done(created: Future[list[Any]] = created) -> bool:
+            return created.done() and created.result() is not None and settled()
+
         try:
-            house.run(f"CREATE MATERIALIZED VIEW {name} AS {query_text(name)};")
-            found = watch(begin, written, house.cpu, settled, options.limit)
+            found = watch(time.monotonic(), written, house.cpu, done, options.limit)
             wrong = difference(house.rows(f"SELECT * FROM {name};"), expected.rows(name))
             yield replace(caught_up(row, found, flink.get(name)), note=wrong)
         except (StreamSQLError, Failed) as error:

@@ -163,8 +163,13 @@ def _reader(column: Column, format: int) -> Callable[[bytes], Any]:
     kind = type_of(column.type)
     read = decoder(kind, format)
     if kind.codec is scalars.JSONB and not is_json(column.type):
-        if kind.array:
-            return lambda data: [None if v is None else json.loads(v) for v in read(data)]
-        return lambda data: json.loads(read(data), parse_float=Decimal)
+        return lambda data: _parsed(read(data))
     write = json_writer(column.type, lambda entry: entry.json)
     return lambda data: json.loads(write(read(data)), parse_float=Decimal)
+
+
+def _parsed(found: Any) -> Any:
+    """The values of JSON texts, which may be in arrays."""
+    if isinstance(found, list):
+        return [None if item is None else _parsed(item) for item in found]
+    return json.loads(found, parse_float=Decimal)

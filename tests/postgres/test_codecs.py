@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamsql import types
+from streamsql.errors import UnsupportedError
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.literals import literal
 from streamsql.postgres.values.types import (
@@ -39,6 +40,12 @@ VALUES: list[tuple[types.SQLType, st.SearchStrategy[Any]]] = [
     (types.array(types.STRING), st.lists(st.none() | TEXTS)),
     (types.array(types.TIMESTAMP), st.lists(st.none() | MILLIS)),
     (types.array(types.BYTES), st.lists(st.none() | st.binary())),
+    (
+        types.array(types.array(types.STRING)),
+        st.integers(1, 3).flatmap(
+            lambda size: st.lists(st.lists(st.none() | TEXTS, min_size=size, max_size=size))
+        ),
+    ),
 ]
 
 
@@ -97,7 +104,9 @@ def test_texts() -> None:
     )
     assert encoder(place, 1)({"CITY": None, "DAYS": None})[:1] == b"\x01"
     nested = types.array(types.array(types.INT))
-    assert encoder(nested, 0)([[1], None]) == b"[[1],null]"
+    assert encoder(nested, 0)([[1], None]) == b"{{1},NULL}"
+    with pytest.raises(UnsupportedError, match="different lengths"):
+        encoder(nested, 1)([[1], [2, 3]])
     assert encoder(types.DOUBLE, 0)(float("inf")) == b"Infinity"
     assert encoder(types.STRING, 0)("a\0b") == "a\ufffdb".encode()
 

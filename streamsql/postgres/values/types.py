@@ -3,20 +3,23 @@ the rest."""
 
 from __future__ import annotations
 
+import math
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
 from typing import Any
 
+from streamsql.errors import UnsupportedError
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.scalars import CODECS, Decode, Encode, ScalarCodec
 from streamsql.types import (
     NUMERIC,
     SQLType,
     element_type,
+    innermost,
     is_array,
     is_decimal,
     is_json,
@@ -47,6 +50,12 @@ _BLANKS = " \t\n\r\v\f"
 _ITEM = re.compile(
     rf'[{_BLANKS}]*(?:"((?:[^"\\]|\\.)*)"|([^",{{}}\\]*))[{_BLANKS}]*(,|\}})', re.DOTALL
 )
+
+_EMPTY = re.compile(rf"[{_BLANKS}]*\}}")
+_INNER = re.compile(rf"[{_BLANKS}]*\{{")
+_ENDING = re.compile(rf"[{_BLANKS}]*(,|\}})")
+_MOST_DIMENSIONS = 6
+"""As in PostgreSQL."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,8 @@ def type_of(t: SQLType | None) -> PgType:
         return PgType(scalars.TIMESTAMP)
     if is_json(t):
         return PgType(scalars.JSONB)
-    if is_array(t) and not is_array(element_type(t)):
-        inner = type_of(element_type(t))
+    if is_array(t):
+        inner = type_of(innermost(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)
     return PgType(_OF_TYPE[to_sql(t)] if is_scalar(t) else scalars.JSONB)
 
@@ -105,8 +114,13 @@ def encoder(t: SQLType | None, format: int, zone: tzinfo | None = None) -> Encod
     if t is None:
         return scalars.TEXT.to_text
     found = type_of(t)
-    cell = _to_cell(element_type(t) if found.array else t, found.codec, format, zone)
-    return _array(found.codec, format, cell) if found.array else cell
+    cell = _to_cell(innermost(t), found.codec, format, zone)
+    return _array(found.codec, format, cell, _depth(t)) if found.array else cell
+
+
+def _depth(t: SQLType) -> int:
+    """How many dimensions an array has."""
+    return 1 + _depth(element_type(t)) if is_array(t) else 0
 
 
 def codec_encoder(found: PgType, format: int) -> Encode:
@@ -115,10 +129,10 @@ def codec_encoder(found: PgType, format: int) -> Encode:
     return _array(found.codec, format, cell) if found.array else cell
 
 
-def _array(codec: ScalarCodec, format: int, cell: Encode) -> Encode:
+def _array(codec: ScalarCodec, format: int, cell: Encode, depth: int = 1) -> Encode:
     if format:
-        return lambda values: _array_binary(values, codec.oid, cell)
-    return lambda values: _array_text(values, cell)
+        return lambda values: _array_binary(values, codec.oid, cell, depth)
+    return lambda values: _array_text(values, cell, depth)
 
 
 def _to_cell(t: SQLType, codec: ScalarCodec, format: int, zone: tzinfo | None) -> Encode:
@@ -143,8 +157,11 @@ def _leaf(entry: Scalar) -> Callable[[Any], str]:
     return entry.json
 
 
-def _array_text(values: list[Any], to_cell: Encode) -> bytes:
-    return b"{" + b",".join(b"NULL" if v is None else _item(to_cell(v)) for v in values) + b"}"
+def _array_text(values: list[Any], to_cell: Encode, depth: int) -> bytes:
+    def cell(value: Any) -> bytes:
+        return _item(to_cell(value)) if depth == 1 else _array_text(value, to_cell, depth - 1)
+
+    return b"{" + b",".join(b"NULL" if v is None else cell(v) for v in values) + b"}"
 
 
 def _item(cell: bytes) -> bytes:
@@ -152,11 +169,22 @@ def _item(cell: bytes) -> bytes:
     return cell if plain else b'"' + cell.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
 
 
-def _array_binary(values: list[Any], oid: int, to_cell: Encode) -> bytes:
+def _array_binary(values: list[Any], oid: int, to_cell: Encode, depth: int) -> bytes:
+    sizes = [len(values)]
+    for _ in range(depth - 1):
+        lengths = {-1 if value is None else len(value) for value in values}
+        if -1 in lengths or len(lengths) > 1:
+            raise UnsupportedError(
+                "An array of arrays with different lengths has no binary form.",
+                hint="Ask for its text, or use UNNEST.",
+            )
+        sizes += lengths
+        values = [inner for value in values for inner in value]
     nulls = any(value is None for value in values)
     if not values:
         return struct.pack("!iiI", 0, 0, oid)
-    parts = [struct.pack("!iiIii", 1, int(nulls), oid, len(values), 1)]
+    parts = [struct.pack("!iiI", depth, int(nulls), oid)]
+    parts += (struct.pack("!ii", size, 1) for size in sizes)
     for value in values:
         if value is None:
             parts.append(b"\xff\xff\xff\xff")
@@ -175,55 +203,77 @@ def decoder(found: PgType, format: int) -> Decode:
     if not found.array:
         return of_cell
     if format:
-        return lambda data: list(_of_array_binary(data, of_cell))
-    return lambda data: list(_of_array_text(data.decode(), of_cell))
+        return lambda data: _of_array_binary(data, of_cell)
+    return lambda data: _of_array_text(data.decode(), of_cell)
 
 
-def _of_array_text(text: str, of_cell: Decode) -> Iterator[Any]:
+def _of_array_text(text: str, of_cell: Decode) -> list[Any]:
     text = text.strip(_BLANKS)
-    if text == "{}":
-        return
     if not text.startswith("{"):
         raise ValueError("an array begins with {")
-    at, end = 1, ""
-    while end != "}":
-        item = _ITEM.match(text, at)
-        if item is None:
-            raise ValueError("malformed array, or one of more than one dimension")
-        quoted, plain, end = item.groups()
-        at = item.end()
-        if quoted is not None:
-            yield of_cell(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL).encode())
-            continue
-        plain = plain.strip(_BLANKS)
-        if not plain:
-            raise ValueError("malformed array")
-        yield None if plain.upper() == "NULL" else of_cell(plain.encode())
+    values, at = _items(text, 1, of_cell)
     if at != len(text):
         raise ValueError("malformed array")
+    return values
 
 
-def _of_array_binary(data: bytes, of_cell: Decode) -> Iterator[Any]:
+def _items(text: str, at: int, of_cell: Decode) -> tuple[list[Any], int]:
+    """The items of an array from behind its brace on, and the place behind it."""
+    values: list[Any] = []
+    if end := _EMPTY.match(text, at):
+        return values, end.end()
+    while True:
+        if inner := _INNER.match(text, at):
+            value, at = _items(text, inner.end(), of_cell)
+            ending = _ENDING.match(text, at)
+        else:
+            value, ending = None, _ITEM.match(text, at)
+        if ending is None:
+            raise ValueError("malformed array")
+        at = ending.end()
+        if inner is None:
+            value = _of_item(ending[1], ending[2], of_cell)
+        values.append(value)
+        if ending.groups()[-1] == "}":
+            return values, at
+
+
+def _of_item(quoted: str | None, plain: str, of_cell: Decode) -> Any:
+    if quoted is not None:
+        return of_cell(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL).encode())
+    plain = plain.strip(_BLANKS)
+    if not plain:
+        raise ValueError("malformed array")
+    return None if plain.upper() == "NULL" else of_cell(plain.encode())
+
+
+def _of_array_binary(data: bytes, of_cell: Decode) -> list[Any]:
     if len(data) < 12:
         raise ValueError("no array")
     (dimensions,) = struct.unpack("!i", data[:4])
     if dimensions == 0:
-        return
-    if dimensions != 1 or len(data) < 20:
-        raise ValueError("an array of more than one dimension")
-    (count,) = struct.unpack("!i", data[12:16])
-    at = 20
-    for _ in range(count):
+        return []
+    at = 12 + 8 * dimensions
+    if not 0 < dimensions <= _MOST_DIMENSIONS or len(data) < at:
+        raise ValueError("an array is shorter than it says")
+    sizes = [struct.unpack_from("!i", data, 12 + 8 * number)[0] for number in range(dimensions)]
+    if any(size < 0 for size in sizes):
+        raise ValueError("an array is shorter than it says")
+    values: list[Any] = []
+    for _ in range(math.prod(sizes)):
         if at + 4 > len(data):
             raise ValueError("an array is shorter than it says")
         (length,) = struct.unpack("!i", data[at : at + 4])
         at += 4
         if length == -1:
-            yield None
+            values.append(None)
             continue
         if length < 0 or at + length > len(data):
             raise ValueError("an array is shorter than it says")
-        yield of_cell(data[at : at + length])
+        values.append(of_cell(data[at : at + length]))
         at += length
     if at != len(data):
         raise ValueError("an array is longer than it says")
+    for size in reversed(sizes[1:]):
+        values = [values[first : first + size] for first in range(0, len(values), size or 1)]
+    return values
