@@ -159,7 +159,8 @@ def _try_cast(node: Expression) -> Expression:
     changed = _cast(typed(exp.Cast(this=node.this.copy(), to=target.copy()), target))
     if not isinstance(changed, exp.Cast):
         return changed
-    return typed(exp.TryCast(this=changed.this, to=changed.args["to"]), target)
+    # Without `safe` sqlglot writes it as a cast: those of Hive never fail.
+    return typed(exp.TryCast(this=changed.this, to=changed.args["to"], safe=True), target)
 
 
 def _array_cast(node: Expression, source: SQLType, target: SQLType) -> Expression:
@@ -429,9 +430,10 @@ def _temporal(node: Expression) -> Expression:
     if kinds == (T.INT, T.DATE):
         return _call("DATE_ADD", DATE, right, left)
     if kinds == (T.DATE, T.TIME):
+        # The text of a TIME that is a constant begins with a date.
+        clock = _replaced(cast(right, STRING), "^.* ", "")
         space = exp.Literal.string(" ")
-        day, clock = cast(left, STRING), cast(right, STRING)
-        return cast(_call("CONCAT", STRING, day, space, clock), TIMESTAMP)
+        return cast(_call("CONCAT", STRING, cast(left, STRING), space, clock), TIMESTAMP)
     if left.type == INTERVAL and right.type.this in (T.DATE, T.TIMESTAMP):
         left, right = right, left
     if right.type == INTERVAL and left.type is not None and left.type != INTERVAL:
