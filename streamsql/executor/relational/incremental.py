@@ -45,6 +45,7 @@ from streamsql.planner.relational.algebra import (
 )
 
 _CARRIED = (WEIGHT,)
+_WANTED = "$wanted"
 _NUMBER = StructType([StructField("n", IntegerType(), False)])
 
 
@@ -149,6 +150,8 @@ class ViewLowering(Maintenance):
             added = rows.where(present).select(F.lit(1).cast("bigint").alias(WEIGHT), *names)
             return self.dataflow.shared(added) if len(same) > 1 else added
         key = self.keys[node.source]
+        rows = self._wanted(rows, same)
+        present = present & quoted(_WANTED)
         kind = StructType([rows.schema[name] for name in names])
         packed = self.scope.jvm.pack(F.struct(*map(quoted, names)), kind)
         records = rows.select(
@@ -163,6 +166,24 @@ class ViewLowering(Maintenance):
         return changes.select(F.col("weight").alias(WEIGHT), row.alias("$row")).select(
             WEIGHT, *(quoted("$row").getField(name).alias(name) for name in names)
         )
+
+    def _wanted(self, rows: DataFrame, scans: Sequence[Scan]) -> DataFrame:
+        """The records of a table with `_WANTED`: whether a row passes the conditions directly over
+        one of its scans. Other rows need not be kept, and count as deleted."""
+        parents = [
+            [each for each in _all(self.root) if scan in each.inputs and each is not scan]
+            for scan in scans
+        ]
+        filters = [each for those in parents for each in those if isinstance(each, Filter)]
+        if len(filters) < sum(map(len, parents)) or not all(parents):
+            return rows.withColumn(_WANTED, F.lit(True))
+        cells = [native.cell(own, quoted(name)) for scan in scans for name, own in scan.columns]
+        passes = reduce(
+            Column.__or__,
+            (F.coalesce(native.column(each.condition), F.lit(False)) for each in filters),
+        )
+        record = F.struct(*map(quoted, rows.columns)).alias("$record")
+        return rows.select(record, *cells).select("$record.*", passes.alias(_WANTED))
 
     # -- time ------------------------------------------------------------------------------------
 
