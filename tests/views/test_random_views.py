@@ -40,7 +40,7 @@ DEFINITIONS = [
     TableDefinition("T", {"A": INT, "B": INT, "C": STRING}),
     TableDefinition("S", {"A": INT, "D": BIGINT, "E": STRING}, Kind.STREAM),
 ]
-FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:32").split(":"))
+FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:16").split(":"))
 BATCHES = int(os.environ.get("STREAMSQL_VIEW_BATCHES", "64"))
 SEEDS_OF_A_TEST = 8
 MANY = 1_600
