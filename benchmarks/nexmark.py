@@ -38,6 +38,7 @@ from benchmarks.nexmark_rows import (
     Row,
     caught_up,
     failed,
+    settled,
     watch,
 )
 from benchmarks.traffic import Receiver, by_timestamp
@@ -69,19 +70,13 @@ def all_queries() -> list[str]:
 def in_flink(place: Place, flink: Flink, name: str, limit: float) -> Row:
     query, sink = FLINK_QUERIES[name], f"flink-{name}"
     place.kafka.create_topic(sink, PARTITIONS)
-    ended = False
-
-    def done() -> bool:
-        nonlocal ended
-        ended = ended or flink.finished()
-        return ended
 
     def written() -> tuple[int, ...]:
         results = sum(place.kafka.end_offsets(sink).values())
-        return results, place.files(sink), query.by_clock and done()
+        return results, place.files(sink), query.by_clock and flink.finished()
 
     sql = flink_script(query, place.kafka.bootstrap, _PAST, sink, place.folder)
-    found = watch(flink.submit(sql), written, flink.cpu, done, limit)
+    found = watch(flink.submit(sql), written, flink.cpu, flink.finished, limit)
     row = caught_up(place.of(name, "flink"), found)
     return replace(row, results=None) if query.files else row
 
@@ -143,12 +138,7 @@ class Ours:
                 self.run(f"DROP {kind.removeprefix('SOURCE ')} {made}{topic};")
 
     def settled(self) -> bool:
-        """Whether all queries have processed the present records; Failed if one has failed."""
-        queries = [q for q in self.engine.queries() if q.kind == "PERSISTENT"]
-        for query in queries:
-            if query.state is QueryState.ERROR:
-                raise Failed(query.error)
-        return all(q.state is QueryState.RUNNING and q.lag == 0 for q in queries)
+        return settled(self.engine)
 
     def running(self) -> bool:
         """Whether all queries run."""

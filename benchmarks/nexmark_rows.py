@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from streamsql.engine import Engine, QueryState
 from streamsql.kafka.client import KafkaClient
 
 READS = {
@@ -88,6 +89,15 @@ class Place:
 def _hidden(path: Path) -> bool:
     """What readers of a folder leave out."""
     return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def settled(engine: Engine) -> bool:
+    """Whether all queries have processed the present records; Failed if one has failed."""
+    queries = [query for query in engine.queries() if query.kind == "PERSISTENT"]
+    for query in queries:
+        if query.state is QueryState.ERROR:
+            raise Failed(query.error)
+    return all(query.state is QueryState.RUNNING and query.lag == 0 for query in queries)
 
 
 def watch(

@@ -27,11 +27,11 @@ from confluent_kafka import Consumer, TopicPartition
 from benchmarks.common import PARTITIONS, show_table
 from benchmarks.flink.cluster import Flink, FlinkError
 from benchmarks.flink.tpch import QUERIES, script
-from benchmarks.nexmark_rows import Failed, Row, caught_up, failed, watch
+from benchmarks.nexmark_rows import Failed, Row, caught_up, failed, settled, watch
 from benchmarks.tpch import Expected, House, Sender, columns, difference, query_text, tables_text
 from benchmarks.tpch_rows import KEYS, Database
 from streamsql.data_folder import DataDir
-from streamsql.engine import EngineConfig, QueryState
+from streamsql.engine import EngineConfig
 from streamsql.errors import StreamSQLError
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
@@ -78,19 +78,13 @@ def by_flink(
         for name, row in _rows("flink", kafka, options.queries):
             query, sink = QUERIES[name], f"flink-{name}"
             kafka.create_topic(sink, PARTITIONS)
-            ended = False
-
-            def done() -> bool:
-                nonlocal ended
-                ended = ended or flink.finished()
-                return ended
 
             def written(sink: str = sink) -> tuple[int, ...]:
                 return (sum(kafka.end_offsets(sink).values()),)
 
             try:
                 text = script(query, kafka.bootstrap, columns(), sink)
-                found = watch(flink.submit(text), written, flink.cpu, done, options.limit)
+                found = watch(flink.submit(text), written, flink.cpu, flink.finished, options.limit)
                 rows = latest(kafka.bootstrap, sink, query.names())
                 wrong = difference(rows, expected.rows(name))
                 yield replace(caught_up(row, found), note=wrong)
@@ -105,16 +99,9 @@ def by_streamsql(
     kafka: KafkaClient,
     expected: Expected,
     flink: dict[str, float | None],
+    worker: ThreadPoolExecutor,
     options: argparse.Namespace,
 ) -> Iterator[Row]:
-    def settled() -> bool:
-        queries = [q for q in house.engine.queries() if q.kind == "PERSISTENT"]
-        for query in queries:
-            if query.state is QueryState.ERROR:
-                raise Failed(query.error)
-        return all(q.state is QueryState.RUNNING and q.lag == 0 for q in queries)
-
-    workers = ThreadPoolExecutor(1)
     for name, row in _rows("streamsql", kafka, options.queries):
 
         def written(topic: str = name.upper()) -> tuple[int, ...]:
@@ -122,10 +109,13 @@ def by_streamsql(
 
         # The statement returns when the view has its rows.
         text = f"CREATE MATERIALIZED VIEW {name} AS {query_text(name)};"
-        created = workers.submit(house.run, text)
+        created = worker.submit(house.run, text)
 
         def done(created: Future[list[Any]] = created) -> bool:
-            return created.done() and created.result() is not None and settled()
+            if not created.done():
+                return False
+            created.result()
+            return settled(house.engine)
 
         try:
             found = watch(time.monotonic(), written, house.cpu, done, options.limit)
@@ -170,7 +160,8 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
                 yield row
         house.start()
         stack.callback(lambda: house.engine.close())
-        yield from by_streamsql(house, kafka, expected, flink, options)
+        worker = stack.enter_context(ThreadPoolExecutor(1))
+        yield from by_streamsql(house, kafka, expected, flink, worker, options)
 
 
 def main() -> int:

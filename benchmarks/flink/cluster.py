@@ -38,6 +38,7 @@ class Flink:
         self._folder = folder
         self._log = (folder / "flink.log").open("w", encoding="utf-8")
         self._said: queue.Queue[str] = queue.Queue()
+        self._ended = False
         self._process = subprocess.Popen(
             self._command(jars),
             stdin=subprocess.PIPE,
@@ -104,14 +105,15 @@ class Flink:
         self._process.stdin.write(f"{file.name}\n")
         self._process.stdin.flush()
         self._expect("SUBMITTING", _START_SECONDS)
+        self._ended = False
         return time.monotonic()
 
     def finished(self) -> bool:
-        """Whether the script has ended since this was asked last; FlinkError where it failed."""
-        if self._said.empty():
-            return False
-        self._expect("FINISHED", _START_SECONDS)
-        return True
+        """Whether the script has ended; FlinkError where it failed."""
+        if not self._ended and not self._said.empty():
+            self._expect("FINISHED", _START_SECONDS)
+            self._ended = True
+        return self._ended
 
     def cpu(self) -> float:
         """CPU seconds so far."""
