@@ -170,12 +170,9 @@ class ViewLowering(Maintenance):
     def _wanted(self, rows: DataFrame, scans: Sequence[Scan]) -> DataFrame:
         """The records of a table with `_WANTED`: whether a row passes the conditions directly over
         one of its scans. Other rows need not be kept, and count as deleted."""
-        parents = [
-            [each for each in _all(self.root) if scan in each.inputs and each is not scan]
-            for scan in scans
-        ]
-        filters = [each for those in parents for each in those if isinstance(each, Filter)]
-        if len(filters) < sum(map(len, parents)) or not all(parents):
+        readers = [each for each in _all(self.root) if not set(scans).isdisjoint(each.inputs)]
+        filters = [each for each in readers if isinstance(each, Filter)]
+        if self.root in scans or len(filters) < len(readers):
             return rows.withColumn(_WANTED, F.lit(True))
         cells = [native.cell(own, quoted(name)) for scan in scans for name, own in scan.columns]
         passes = reduce(

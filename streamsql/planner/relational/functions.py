@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -113,6 +113,9 @@ _OWN_NAMES = {
     "ARRAY_UPPER": "ARRAY_LENGTH",
     "JSONB_ARRAY_LENGTH": "JSON_ARRAY_LENGTH",
     "JSONB_TYPEOF": "JSON_TYPEOF",
+    **dict.fromkeys(("TO_JSON", "ROW_TO_JSON", "ARRAY_TO_JSON"), "TO_JSONB"),
+    "JSON_BUILD_OBJECT": "JSONB_BUILD_OBJECT",
+    "JSON_BUILD_ARRAY": "JSONB_BUILD_ARRAY",
 }
 
 
@@ -297,10 +300,6 @@ def _named(function: str, *arguments: Expression) -> Expression:
     return typed(exp.Anonymous(this=function, expressions=list(arguments)), DOUBLE)
 
 
-def _by_name(function: str, arguments: list[Expression]) -> Expression:
-    return exp.Anonymous(this=function, expressions=arguments)
-
-
 _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "STRING_AGG": _string_agg,
     "GROUP_CONCAT": _string_agg,
@@ -340,12 +339,6 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
-    **{
-        name: partial(_by_name, own)
-        for own in ("TO_JSONB", "JSONB_BUILD_OBJECT", "JSONB_BUILD_ARRAY")
-        for name in (own, own.replace("JSONB", "JSON"))
-    },
-    **dict.fromkeys(("ROW_TO_JSON", "ARRAY_TO_JSON"), partial(_by_name, "TO_JSONB")),
 }
 
 
