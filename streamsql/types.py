@@ -44,6 +44,9 @@ JSONB = STRING.copy()
 """JSON and JSONB of standard SQL: a STRING with a JSON text."""
 JSONB.meta[_JSON] = True
 
+_ROW = "row"
+"""In the `meta` of a STRUCT: whether it is a row of standard SQL."""
+
 MAX_PRECISION = 38
 """Spark's limit; ksqlDB has none."""
 
@@ -127,6 +130,13 @@ def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
     return DataType(this=_T.STRUCT, expressions=columns, nested=True)
 
 
+def row(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
+    """A STRUCT of standard SQL, which PostgreSQL's clients read as a row instead of JSON."""
+    kind = struct(fields)
+    kind.meta[_ROW] = True
+    return kind
+
+
 def custom(name: str) -> SQLType:
     """An unresolved reference to a type of CREATE TYPE."""
     return DataType(this=_T.USERDEFINED, kind=name)
@@ -156,6 +166,11 @@ def is_map(t: SQLType) -> bool:
 
 def is_struct(t: SQLType) -> bool:
     return bool(t.this == _T.STRUCT)
+
+
+def is_row(t: SQLType) -> bool:
+    """Whether the type is a STRUCT of standard SQL."""
+    return is_struct(t) and bool(t.meta.get(_ROW))
 
 
 def is_null(t: SQLType) -> bool:

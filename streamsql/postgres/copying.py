@@ -17,13 +17,13 @@ from streamsql.postgres.errors import BAD_COPY, WRONG_VALUE, PgError
 from streamsql.postgres.sql.commands import Copy
 from streamsql.postgres.sql.texts import Piece, shown
 from streamsql.postgres.values import scalars
-from streamsql.postgres.values.types import decoder, type_of
+from streamsql.postgres.values.types import decoder, of_record, type_of
 from streamsql.postgres.wire import answers
 from streamsql.postgres.wire.messages import CopyData, CopyDone, CopyFail, Flush, Sync
 from streamsql.results import RowInserts
 from streamsql.roles import acting_as
 from streamsql.schema import Column
-from streamsql.types import is_json, quote
+from streamsql.types import SQLType, element_type, fields, innermost, is_json, is_row, quote
 from streamsql.values.nested import json_writer
 
 BATCH = 1000
@@ -164,8 +164,31 @@ def _reader(column: Column, format: int) -> Callable[[bytes], Any]:
     read = decoder(kind, format)
     if kind.codec is scalars.JSONB and not is_json(column.type):
         return lambda data: _parsed(read(data))
+    if is_row(innermost(column.type)) and not format:
+        return partial(_record, column.type)
     write = json_writer(column.type, lambda entry: entry.json)
     return lambda data: json.loads(write(read(data)), parse_float=Decimal)
+
+
+def _record(kind: SQLType, data: bytes) -> Any:
+    """A row, or rows in arrays: of fields in PostgreSQL's form, or as JSON."""
+    found = decoder(type_of(kind), 0)(data)
+    return _row_of(kind, found)
+
+
+def _row_of(kind: SQLType, found: Any) -> Any:
+    if isinstance(found, list):
+        return [None if item is None else _row_of(element_type(kind), item) for item in found]
+    if found.lstrip().startswith("{"):
+        return _parsed(found)
+    cells = of_record(found)
+    members = fields(kind)
+    if len(cells) != len(members):
+        raise ValueError(f"a row of {len(cells)} fields instead of {len(members)}")
+    return {
+        name: None if cell is None else _reader(Column(name, member), 0)(cell.encode())
+        for (name, member), cell in zip(members, cells, strict=True)
+    }
 
 
 def _parsed(found: Any) -> Any:

@@ -18,6 +18,7 @@ from streamsql.postgres.values.types import (
     PgType,
     decoder,
     encoder,
+    of_record,
     parameter_type,
     type_of,
 )
@@ -111,11 +112,50 @@ def test_texts() -> None:
     assert encoder(types.STRING, 0)("a\0b") == "a\ufffdb".encode()
 
 
+_PLACE = types.row(
+    [("CITY", types.STRING), ("DAYS", types.array(types.INT)), ("OPEN", types.BOOLEAN)]
+)
+_HOUSE = types.row([("PLACE", _PLACE), ("SINCE", types.DATE)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "text", "cells"),
+    [
+        (
+            _PLACE,
+            {"CITY": 'a "b"', "DAYS": [1, None], "OPEN": True},
+            b'("a ""b""","{1,NULL}",t)',
+            ['a "b"', "{1,NULL}", "t"],
+        ),
+        (_PLACE, {"CITY": "", "DAYS": None}, b'("",,)', ["", None, None]),
+        (
+            _HOUSE,
+            {"PLACE": {"CITY": "a,b", "DAYS": []}, "SINCE": date(2024, 1, 2)},
+            b'("(""a,b"",{},)",2024-01-02)',
+            ['("a,b",{},)', "2024-01-02"],
+        ),
+    ],
+)
+def test_rows_are_postgresqls(
+    kind: types.SQLType, row: dict[str, Any], text: bytes, cells: list[str | None]
+) -> None:
+    assert encoder(kind, 0)(row) == text
+    assert of_record(text.decode()) == cells
+
+
+def test_rows_in_binary_form_have_the_type_of_each_field() -> None:
+    kind = types.row([("A", types.INT), ("B", types.STRING)])
+    assert encoder(kind, 1)({"A": 7}).hex() == "00000002" + "0000001700000004" + "00000007" + (
+        "00000019ffffffff"
+    )
+
+
 def test_types() -> None:
     assert type_of(types.decimal(6, 2)).modifier == (6 << 16 | 2) + 4
     assert (type_of(types.array(types.BIGINT)).oid, type_of(types.TIMESTAMP).oid) == (1016, 1184)
     assert type_of(types.map_(types.STRING, types.INT)).oid == 3802
     assert type_of(types.array(types.struct([("A", types.INT)]))).oid == 3807
+    assert type_of(types.array(types.row([("A", types.INT)]))).oid == 2287
     assert parameter_type(1007) == PgType(scalars.INT4, array=True)
     assert parameter_type(600) is None
 

@@ -7,7 +7,7 @@ another function, the node is rewritten here into one that is the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -15,13 +15,20 @@ from streamsql import types
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.relational import typing
-from streamsql.planner.relational.algebra import Relation, RelationalPlan
+from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
-from streamsql.planner.relational.expressions import cast, number, operand, transformed, typed
+from streamsql.planner.relational.expressions import (
+    cast,
+    column,
+    number,
+    operand,
+    transformed,
+    typed,
+)
 from streamsql.planner.relational.intervals import interval_text, micros
 from streamsql.planner.relational.typing import INTERVAL, NUMERIC, UNKNOWN, T, is_integer
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
+from streamsql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
 
 
 def for_spark(plan: RelationalPlan) -> RelationalPlan:
@@ -30,8 +37,27 @@ def for_spark(plan: RelationalPlan) -> RelationalPlan:
     def of(relation: Relation) -> Relation:
         return with_expressions(relation, spark)
 
-    order = tuple(spark(part) for part in plan.order)
-    return RelationalPlan(anywhere(plan.root, of), plan.output, plan.key, order)
+    root, order = _with_sort_keys(anywhere(plan.root, of), [spark(part) for part in plan.order])
+    return RelationalPlan(root, plan.output, plan.key, order)
+
+
+def _with_sort_keys(
+    root: Relation, order: Sequence[Expression]
+) -> tuple[Relation, tuple[Expression, ...]]:
+    """The relation with what its rows are sorted by, which is more than a column of arrays and
+    rows."""
+    kept = [(field, column(field)) for field in root.fields]
+    keys: list[tuple[Field, Expression]] = []
+    items = []
+    for place, item in enumerate(order):
+        changed = item.copy()
+        if not isinstance(item.this, exp.Column):
+            name = f"$sorted_{place}"
+            key = Field(name, name, _kind(item.this))
+            keys.append((key, item.this))
+            changed.set("this", column(key))
+        items.append(changed)
+    return Project(root, (*kept, *keys)) if keys else root, tuple(items)
 
 
 def spark(expression: Expression) -> Expression:
@@ -700,6 +726,63 @@ def _array_reverse(node: Expression) -> Expression:
     return exp.Anonymous(this="REVERSE", expressions=[node.this.copy()])
 
 
+# -- order ---------------------------------------------------------------------------------------
+
+
+def _sort_key(value: Expression, kind: SQLType) -> Expression:
+    """The value as Spark orders it like PostgreSQL: nulls in arrays and rows are the last."""
+    if types.is_array(kind):
+        element, name = types.element_type(kind), exp.to_identifier("x")
+        pair = _nulls_last([typed(exp.Column(this=name.copy()), element)])
+        each = exp.Lambda(this=pair, expressions=[name])
+        return _call("TRANSFORM", types.array(_kind(pair)), value, each)
+    if types.is_struct(kind):
+        members = [
+            typed(exp.Dot(this=operand(value.copy()), expression=exp.to_identifier(n, True)), t)
+            for n, t in types.fields(kind)
+        ]
+        whole = _nulls_last(members)
+        null = exp.If(this=_is_null(value), true=exp.Null())
+        return typed(exp.Case(ifs=[null], default=whole), _kind(whole))
+    return value
+
+
+def _nulls_last(values: list[Expression]) -> Expression:
+    """A STRUCT that is ordered as the values, of which nulls are the largest."""
+    parts: list[Expression] = []
+    for value in values:
+        parts += [typed(_is_null(value), BOOLEAN), _sort_key(value, _kind(value))]
+    named = [(f"c{number}", _kind(part)) for number, part in enumerate(parts)]
+    entries = [
+        exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=part)
+        for (name, _), part in zip(named, parts, strict=True)
+    ]
+    return typed(exp.Struct(expressions=entries), types.struct(named))
+
+
+def _is_null(value: Expression) -> Expression:
+    return exp.Is(this=operand(value.copy()), expression=exp.Null())
+
+
+def _is_nested(kind: SQLType | None) -> bool:
+    return kind is not None and (types.is_array(kind) or types.is_struct(kind))
+
+
+def _ordered(node: Expression) -> Expression:
+    if not _is_nested(node.this.type):
+        return node
+    changed = node.copy()
+    changed.set("this", _sort_key(node.this, _kind(node.this)))
+    return changed
+
+
+def _order_comparison(node: Expression) -> Expression:
+    if not (_is_nested(node.this.type) and _is_nested(node.expression.type)):
+        return node
+    sides = [_sort_key(side, _kind(side)) for side in (node.this, node.expression)]
+    return type(node)(this=operand(sides[0]), expression=operand(sides[1]))
+
+
 # -- windows -------------------------------------------------------------------------------------
 
 _ORDERED = (
@@ -719,6 +802,8 @@ def _window(node: Expression) -> Expression:
 
 
 _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
+    exp.Ordered: _ordered,
+    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE), _order_comparison),
     exp.IntDiv: _int_div,
     exp.Div: _div,
     exp.Round: _round,

@@ -56,6 +56,8 @@ def standard(kind: SQLType) -> SQLType:
         return INTERVAL
     if types.is_array(kind) and kind.expressions:
         return types.array(standard(kind.expressions[0]))
+    if types.is_struct(kind):
+        return types.row([(name, standard(part)) for name, part in types.fields(kind)])
     if kind.this == T.TIMESTAMP:
         return kind if types.is_spelled_with_zone(kind) else LOCAL_TIMESTAMP
     return _ALIKE.get(kind.this, kind)
@@ -68,7 +70,8 @@ def kind_of(expression: Expression) -> SQLType:
 def settled(kind: SQLType) -> SQLType:
     """The type of a result: text where nothing decides the type of a literal."""
     if types.is_struct(kind):
-        return types.struct([(name, settled(part)) for name, part in types.fields(kind)])
+        made = types.row if types.is_row(kind) else types.struct
+        return made([(name, settled(part)) for name, part in types.fields(kind)])
     return STRING if kind in (UNKNOWN, NULL) else kind
 
 
@@ -100,9 +103,21 @@ def _common(a: SQLType, b: SQLType) -> SQLType | None:
         return b
     if {a.this, b.this} == {T.DATE, T.TIMESTAMP}:
         return b if a == DATE else a
+    if types.is_struct(a) and types.is_struct(b):
+        return _common_row(a, b)
     if STRING in (a, b):
         return None
     return types.common_type(a, b)
+
+
+def _common_row(a: SQLType, b: SQLType) -> SQLType | None:
+    """Of rows by the places of their fields; those of the first have the names."""
+    one, two = types.fields(a), types.fields(b)
+    if len(one) != len(two):
+        return None
+    parts = [_common(x, y) for (_, x), (_, y) in zip(one, two, strict=True)]
+    found = [(name, kind) for (name, _), kind in zip(one, parts, strict=True) if kind is not None]
+    return types.row(found) if len(found) == len(one) else None
 
 
 def is_same(a: SQLType, b: SQLType) -> bool:
@@ -121,7 +136,28 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
         return typed(expression, STRING)
     if own == UNKNOWN and types.is_array(kind) and isinstance(expression, exp.Literal):
         return array_of(expression, kind)
+    if isinstance(expression, exp.Struct) and types.is_struct(kind):
+        return _row_of(expression, kind)
+    if isinstance(expression, exp.Cast) and isinstance(expression.this, exp.Null):
+        return cast(exp.Null(), kind)
     return cast(expression, kind)
+
+
+def _row_of(row: Expression, kind: SQLType) -> Expression:
+    """A row of the type, field by field: a NULL in it may have any type."""
+    if len(row.expressions) != len(types.fields(kind)):
+        raise TypeMismatchError(
+            f"a row of {len(row.expressions)} values cannot be one of {len(types.fields(kind))}",
+            hint="Write NULL for a field without a value.",
+            span=span_of(row),
+        )
+    parts = [
+        exp.PropertyEQ(
+            this=exp.to_identifier(name, quoted=True), expression=coerced(part.expression, member)
+        )
+        for part, (name, member) in zip(row.expressions, types.fields(kind), strict=True)
+    ]
+    return typed(exp.Struct(expressions=parts), kind.copy())
 
 
 def alike(values: Sequence[Expression], what: str) -> tuple[list[Expression], SQLType]:
@@ -144,7 +180,7 @@ def _open_kind(value: Expression) -> SQLType:
         return kind_of(value)
     names = (name for name, _ in types.fields(kind_of(value)))
     parts = (part.expression for part in value.expressions)
-    return types.struct([(name, _part_kind(part)) for name, part in zip(names, parts, strict=True)])
+    return types.row([(name, _part_kind(part)) for name, part in zip(names, parts, strict=True)])
 
 
 def _part_kind(part: Expression) -> SQLType:
@@ -159,9 +195,10 @@ def comparable(left: Expression, right: Expression, what: str) -> tuple[Expressi
         return left, right
     if is_open(a) and is_open(b):
         return coerced(left, STRING), coerced(right, STRING)
-    kind = common([a, b])
+    kind = common([_open_kind(left), _open_kind(right)])
     if kind is None:
         raise mismatch(what, a, b, left)
+    kind = settled(kind) if types.is_struct(kind) else kind
     return coerced(left, kind), coerced(right, kind)
 
 

@@ -68,6 +68,9 @@ _OWN_CLASSES = f"relnamespace = {fixed.PUBLIC}"
 _PLAIN = frozenset("( ) , . :: - +".split())
 _OF_CALLS = frozenset("/ * % || = <> < > <= >=".split())
 """Tokens allowed between calls of system functions: other texts are the engine's."""
+_SYSTEM_TYPE = re.compile('(?i)"?(reg[a-z]+|oid|name|char)"?')
+_CLAUSE = re.compile("(?i)select|distinct|all|as|e")
+"""Words that a text follows which is not a literal of a type."""
 _READS = ("SELECT", "WITH", "VALUES", "TABLE")
 _Answer = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
@@ -270,11 +273,10 @@ def _own(engine: Engine) -> Callable[[str], bool]:
 def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: bool = False) -> bool:
     """Whether a statement reads relations of the system, or none at all and calls only system
     functions: pools send such statements to check a connection."""
-    tokens = [
-        (kind, piece)
-        for kind, piece, _ in lexemes(text)
-        if kind not in ("SPACE", "COMMENT", "TEXT_LITERAL")
+    written = [
+        (kind, piece) for kind, piece, _ in lexemes(text) if kind not in ("SPACE", "COMMENT")
     ]
+    tokens = [(kind, piece) for kind, piece in written if kind != "TEXT_LITERAL"]
     words = [piece.lower() for kind, piece in tokens if kind in ("WORD", "QUOTED")]
     if not words or words[0].upper() not in _READS:
         return False
@@ -284,8 +286,24 @@ def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: boo
         return not relations_only or "from" in bare
     if relations_only or "from" in words or words[0] in ("with", "table", "values"):
         return False
-    symbols = _PLAIN | _OF_CALLS if _calls(tokens) else _PLAIN
+    calls = _calls(tokens)
+    if not calls and _converts(written):
+        return False
+    symbols = _PLAIN | _OF_CALLS if calls else _PLAIN
     return all(_is_plain(tokens, at, symbols) for at in range(1, len(tokens)))
+
+
+def _converts(tokens: Sequence[tuple[str, str]]) -> bool:
+    """Whether the statement makes values of the engine's types: `'1'::int`, `INTERVAL '1' DAY`; not
+    `$1::int`, by which clients check a connection."""
+    if any(piece == "$" for _, piece in tokens):
+        return False
+    for (_, piece), (kind, behind) in pairwise(tokens):
+        if piece == "::" and not _SYSTEM_TYPE.fullmatch(behind):
+            return True
+        if kind == "TEXT_LITERAL" and re.fullmatch(r"\w+", piece) and not _CLAUSE.fullmatch(piece):
+            return True
+    return False
 
 
 def _calls(tokens: Sequence[tuple[str, str]]) -> bool:

@@ -296,6 +296,8 @@ OIDVECTOR = _vector("oidvector", 30, 1013, OID.oid, "!I")
 FLOAT4 = _fractions("float4", 700, 1021, 4, "!f")
 JSON = ScalarCodec("json", 114, 199, -1, _utf8, _json_in, _utf8, _json_in)
 JSONB = ScalarCodec("jsonb", 3802, 3807, -1, _utf8, _json_in, _jsonb, _jsonb_in)
+RECORD = _texts("record", 2249, 2287)
+"""Rows; `types` writes and reads them by their fields."""
 
 CODECS = (
     *(BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID, FLOAT8, DATE, TIME, TIMESTAMP, TIMESTAMPTZ),

@@ -1,12 +1,12 @@
-"""PostgreSQL's types for SQL types, and the codecs of their values: scalars, arrays, and JSON for
-the rest."""
+"""PostgreSQL's types for SQL types, and the codecs of their values: scalars, arrays, rows, and JSON
+for the rest."""
 
 from __future__ import annotations
 
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
@@ -19,11 +19,13 @@ from streamsql.types import (
     NUMERIC,
     SQLType,
     element_type,
+    fields,
     innermost,
     is_array,
     is_decimal,
     is_json,
     is_local,
+    is_row,
     precision_scale,
     to_sql,
 )
@@ -51,6 +53,8 @@ _ITEM = re.compile(
     rf'[{_BLANKS}]*(?:"((?:[^"\\]|\\.)*)"|([^",{{}}\\]*))[{_BLANKS}]*(,|\}})', re.DOTALL
 )
 
+_MEMBER = re.compile(r'((?:"(?:[^"\\]|""|\\.)*"|\\.|[^"\\,()])*)([,)])', re.DOTALL)
+_QUOTED = re.compile(r'"((?:[^"\\]|""|\\.)*)"|\\(.)', re.DOTALL)
 _EMPTY = re.compile(rf"[{_BLANKS}]*\}}")
 _INNER = re.compile(rf"[{_BLANKS}]*\{{")
 _ENDING = re.compile(rf"[{_BLANKS}]*(,|\}})")
@@ -96,6 +100,8 @@ def type_of(t: SQLType | None) -> PgType:
     if is_array(t):
         inner = type_of(innermost(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)
+    if is_row(t):
+        return PgType(scalars.RECORD)
     return PgType(_OF_TYPE[to_sql(t)] if is_scalar(t) else scalars.JSONB)
 
 
@@ -136,6 +142,8 @@ def _array(codec: ScalarCodec, format: int, cell: Encode, depth: int = 1) -> Enc
 
 
 def _to_cell(t: SQLType, codec: ScalarCodec, format: int, zone: tzinfo | None) -> Encode:
+    if codec is scalars.RECORD:
+        return _record(t, format, zone)
     if codec is scalars.JSONB and not is_json(t):
         write, form = json_writer(t, _leaf), codec.to_binary if format else codec.to_text
         return lambda value: form(write(value))
@@ -167,6 +175,35 @@ def _array_text(values: list[Any], to_cell: Encode, depth: int) -> bytes:
 def _item(cell: bytes) -> bytes:
     plain = cell and cell.upper() != b"NULL" and not re.search(rb'[\s{}",\\]', cell)
     return cell if plain else b'"' + cell.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+
+
+def _record(t: SQLType, format: int, zone: tzinfo | None) -> Encode:
+    """A row: '(1,"a b",)', or the number of its fields, and each field's type and value."""
+    members = [(n, type_of(kind).oid, encoder(kind, format, zone)) for n, kind in fields(t)]
+
+    def cells(row: Mapping[str, Any]) -> Iterator[tuple[int, bytes | None]]:
+        for name, oid, to_cell in members:
+            value = row.get(name)
+            yield oid, None if value is None else to_cell(value)
+
+    def text(row: Mapping[str, Any]) -> bytes:
+        return b"(" + b",".join(_field(cell) for _, cell in cells(row)) + b")"
+
+    def binary(row: Mapping[str, Any]) -> bytes:
+        parts = [struct.pack("!i", len(members))]
+        for oid, cell in cells(row):
+            parts.append(struct.pack("!Ii", oid, -1 if cell is None else len(cell)))
+            parts.append(cell or b"")
+        return b"".join(parts)
+
+    return binary if format else text
+
+
+def _field(cell: bytes | None) -> bytes:
+    if cell is None:
+        return b""
+    plain = cell and not re.search(rb'[\s()",\\]', cell)
+    return cell if plain else b'"' + cell.replace(b"\\", b"\\\\").replace(b'"', b'""') + b'"'
 
 
 def _array_binary(values: list[Any], oid: int, to_cell: Encode, depth: int) -> bytes:
@@ -205,6 +242,33 @@ def decoder(found: PgType, format: int) -> Decode:
     if format:
         return lambda data: _of_array_binary(data, of_cell)
     return lambda data: _of_array_text(data.decode(), of_cell)
+
+
+def of_record(text: str) -> list[str | None]:
+    """The fields of a row: '(1,"a b",)'."""
+    text = text.strip(_BLANKS)
+    if not text.startswith("("):
+        raise ValueError("a row begins with (")
+    cells: list[str | None] = []
+    at = 1
+    while True:
+        found = _MEMBER.match(text, at)
+        if found is None:
+            raise ValueError("malformed row")
+        cells.append(_QUOTED.sub(_plain_part, found[1]) if found[1] else None)
+        at = found.end()
+        if found[2] == ")":
+            break
+    if at != len(text):
+        raise ValueError("malformed row")
+    return cells
+
+
+def _plain_part(found: re.Match[str]) -> str:
+    """A quoted part of a field, or a character behind a backslash, as it is meant."""
+    if found[1] is None:
+        return found[2]
+    return re.sub(r'""|\\(.)', lambda one: one[1] or '"', found[1], flags=re.DOTALL)
 
 
 def _of_array_text(text: str, of_cell: Decode) -> list[Any]:

@@ -51,7 +51,7 @@ class ConditionRules(Rules):
         right = node.expression
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(node, right)
-        if isinstance(node.this, exp.Tuple):
+        if isinstance(node.this, exp.Tuple) and isinstance(right, exp.Tuple | exp.Subquery):
             return self._row_comparison(node)
         a, b = self.bind(node.this), self.bind(right)
         a, b = typing.comparable(a, b, SYMBOLS[type(node)])
@@ -64,7 +64,7 @@ class ConditionRules(Rules):
             return self._compared(
                 self.bind_all(left.expressions), type(node), query, all_=False, at=node
             )
-        if not isinstance(right, exp.Tuple) or len(right.expressions) != len(left.expressions):
+        if len(right.expressions) != len(left.expressions):
             raise TypeMismatchError("rows of unequal size cannot be compared", span=span_of(node))
         pairs = list(zip(left.expressions, right.expressions, strict=True))
         if isinstance(node, exp.EQ | exp.NullSafeEQ):

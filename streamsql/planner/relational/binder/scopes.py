@@ -107,6 +107,18 @@ def has_column(node: exp.Column, scope: Scope) -> bool:
     return _found(node, scope) is not None
 
 
+def whole_row(node: exp.Column, scope: Scope) -> Entry | None:
+    """The item of FROM that the name means, where no column has it: `SELECT t FROM t`."""
+    if node.table or has_column(node, scope):
+        return None
+    at: Scope | None = scope
+    while at is not None:
+        if (entry := at.of(node.name)) is not None:
+            return entry
+        at = at.parent
+    return None
+
+
 def _found(node: exp.Column, scope: Scope) -> Field | None:
     at: Scope | None = scope
     while at is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -15,9 +16,10 @@ from streamsql.planner.relational.binder.pending import (
     ArrayQuery,
 )
 from streamsql.planner.relational.binder.rules import SYMBOLS, Rules
-from streamsql.planner.relational.binder.scopes import has_column, resolve
+from streamsql.planner.relational.binder.scopes import has_column, resolve, whole_row
 from streamsql.planner.relational.expressions import (
     cast,
+    column,
     operand,
     typed,
 )
@@ -43,6 +45,8 @@ class ValueRules(Rules):
             call = exp.Anonymous(this=node.name)
             call.meta.update(node.meta)
             return self.bind(call)
+        if (entry := whole_row(node, self.scope)) is not None:
+            return row([(name, column(field)) for name, field in entry.columns])
         return resolve(node, self.scope)
 
     def _literal(self, node: exp.Literal) -> Expression:
@@ -162,6 +166,8 @@ class ValueRules(Rules):
             return value
         if typing.is_open(kind_of(value)) and types.is_array(target):
             return typing.coerced(value, target)
+        if isinstance(value, exp.Struct) and types.is_struct(target):
+            return typing.coerced(value, target)
         numbers_as_times = types.is_time(target) and types.is_numeric(kind_of(value))
         times_as_numbers = types.is_numeric(target) and types.is_time(kind_of(value))
         if numbers_as_times or times_as_numbers:
@@ -233,15 +239,17 @@ class ValueRules(Rules):
     def _row(self, node: exp.Tuple) -> Expression:
         if len(node.expressions) == 1:
             return self.bind(node.expressions[0])
-        values = self.bind_all(node.expressions)
-        kinds = [(f"F{n}", typing.settled(kind_of(v))) for n, v in enumerate(values, 1)]
-        parts = [
-            exp.PropertyEQ(
-                this=exp.to_identifier(name, quoted=True), expression=coerced(value, kind)
-            )
-            for (name, kind), value in zip(kinds, values, strict=True)
-        ]
-        return typed(exp.Struct(expressions=parts), types.struct(kinds))
+        return row([(f"F{n}", v) for n, v in enumerate(self.bind_all(node.expressions), 1)])
+
+
+def row(values: Sequence[tuple[str, Expression]]) -> Expression:
+    """A row of named values."""
+    kinds = [(name, typing.settled(kind_of(value))) for name, value in values]
+    parts = [
+        exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=coerced(value, kind))
+        for (name, kind), (_, value) in zip(kinds, values, strict=True)
+    ]
+    return typed(exp.Struct(expressions=parts), types.row(kinds))
 
 
 def length(months: int, millis: int) -> Expression:
