@@ -261,7 +261,8 @@ def _of_present(call: Expression) -> Expression:
     if isinstance(call, exp.AggFunc | exp.WithinGroup):
         return exp.Filter(this=call.copy(), expression=exp.Where(this=there))
     changed = call.copy()
-    for part in list(changed.find_all(exp.AggFunc)):
+    for function in list(changed.find_all(exp.AggFunc)):
+        part = function.parent if isinstance(function.parent, exp.Filter) else function
         part.replace(_of_present(part))
     return changed
 
@@ -284,8 +285,8 @@ def windowed(node: WindowFunctions, view: Maintenance) -> DataFrame:
 
 def window_order(node: WindowFunctions) -> Sequence[Expression]:
     """The ORDER BY that all functions of the node have."""
-    window = node.functions[0][1]
-    order = window.args.get("order")
+    window = node.functions[0][1].find(exp.Window)
+    order = None if window is None else window.args.get("order")
     return order.expressions if order is not None else ()
 
 

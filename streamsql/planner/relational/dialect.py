@@ -323,16 +323,16 @@ def _back_references(text: str, every: bool) -> str:
 
 
 def _group_concat(node: Expression) -> Expression:
-    """LISTAGG with a text as separator, which may not be missing."""
-    order, value = None, node.this
-    if isinstance(value, exp.Order):
-        order, value = value, value.this
+    """LISTAGG with a text as separator, which may not be missing. Values in an order and DISTINCT
+    values are the text of an array: Spark cannot plan LISTAGG with an order beside aggregates of
+    DISTINCT values, nor LISTAGG of DISTINCT values with OVER."""
     separator = node.args.get("separator") or exp.Literal.string("")
-    call = exp.AnonymousAggFunc(this="LISTAGG", expressions=[value.copy(), separator.copy()])
-    if order is None:
-        return typed(call, STRING)
-    items = exp.Order(expressions=[item.copy() for item in order.expressions])
-    return typed(exp.WithinGroup(this=call, expression=items), STRING)
+    if isinstance(node.this, exp.Order | exp.Distinct):
+        return _collected(
+            node, STRING, lambda rows: _call("ARRAY_JOIN", STRING, rows, separator), nulls=False
+        )
+    call = exp.AnonymousAggFunc(this="LISTAGG", expressions=[node.this.copy(), separator.copy()])
+    return typed(call, STRING)
 
 
 # -- JSON ----------------------------------------------------------------------------------------
@@ -602,9 +602,12 @@ _ROW = "v"
 
 
 def _collected(
-    node: Expression, kind: SQLType, result: Callable[[Expression], Expression]
+    node: Expression,
+    kind: SQLType,
+    result: Callable[[Expression], Expression],
+    nulls: bool = True,
 ) -> Expression:
-    """The values of all rows, nulls included, in their order, and what is made of them."""
+    """The values of all rows in their order, perhaps with nulls, and what is made of them."""
     order, value = None, node.this
     if isinstance(value, exp.Order):
         order, value = value.expressions, value.this
@@ -614,17 +617,18 @@ def _collected(
     keys = [item.this for item in order or ()]
     parts = [*keys, value]
     names = [f"k{n}" for n in range(len(keys))] + [_ROW]
-    row = exp.Struct(
+    row: Expression = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.to_identifier(name), expression=part.copy())
             for name, part in zip(names, parts, strict=True)
         ]
     )
+    if not nulls:
+        there = exp.Not(this=exp.Is(this=operand(value.copy()), expression=exp.Null()))
+        row = exp.Case(ifs=[exp.If(this=there, true=row)])
     # COLLECT_SET would compare whole rows of keys and value, as DISTINCT with ORDER BY does.
-    rows: Expression = exp.Anonymous(
-        this="COLLECT_SET" if distinct else "COLLECT_LIST", expressions=[row]
-    )
-    rows = typed(rows, kind)
+    name = "COLLECT_SET" if distinct else "COLLECT_LIST"
+    rows: Expression = typed(exp.AnonymousAggFunc(this=name, expressions=[row]), kind)
     if order:
         rows = _call("ARRAY_SORT", kind, rows, _comparator(order, names))
     each = exp.Lambda(
@@ -675,12 +679,12 @@ def _comparator(order: list[Expression], names: list[str]) -> Expression:
 def _filter(node: Expression) -> Expression:
     """FILTER belongs to the aggregate inside of what is made of it."""
     inner = node.this
-    if not isinstance(inner, exp.Anonymous) or inner.name == "LISTAGG":
+    if not isinstance(inner, exp.Anonymous):
         return node
     where = node.expression
 
     def of(part: Expression) -> Expression:
-        if isinstance(part, exp.Anonymous) and part.name in ("COLLECT_LIST", "COLLECT_SET"):
+        if isinstance(part, exp.AnonymousAggFunc):
             return exp.Filter(this=part.copy(), expression=where.copy())
         return part
 
@@ -783,6 +787,15 @@ def _order_comparison(node: Expression) -> Expression:
     return type(node)(this=operand(sides[0]), expression=operand(sides[1]))
 
 
+def _extreme(node: Expression) -> Expression:
+    """MIN and MAX, in which DISTINCT changes nothing."""
+    value = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+    if _is_nested(value.type):
+        by = exp.ArgMax if isinstance(node, exp.Max) else exp.ArgMin
+        return typed(by(this=value.copy(), expression=_sort_key(value, _kind(value))), _kind(node))
+    return node if value is node.this else type(node)(this=value.copy())
+
+
 # -- windows -------------------------------------------------------------------------------------
 
 _ORDERED = (
@@ -793,12 +806,50 @@ _ORDERED = (
 
 def _window(node: Expression) -> Expression:
     """Spark requires an order for these functions. By a constant all rows are equal."""
-    call = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
+    call = _distinct_over(node.this)
+    if isinstance(call, exp.Anonymous) and call.find(exp.AnonymousAggFunc):
+        return _over_aggregates(call, node)
+    call = call.this if isinstance(call, exp.IgnoreNulls) else call
     if node.args.get("order") is not None or not isinstance(call, _ORDERED):
         return node
     changed = node.copy()
     changed.set("order", exp.Order(expressions=[exp.Ordered(this=number(1), nulls_first=False)]))
     return changed
+
+
+def _over_aggregates(call: Expression, window: Expression) -> Expression:
+    """OVER belongs to the aggregates inside of what is made of them."""
+    made = typed(call.copy(), _kind(window))
+    for function in list(made.find_all(exp.AnonymousAggFunc)):
+        aggregate = function.parent if isinstance(function.parent, exp.Filter) else function
+        over = window.copy()
+        over.set("this", aggregate.copy())
+        aggregate.replace(over)
+    return made
+
+
+def _distinct_over(call: Expression) -> Expression:
+    """An aggregate of DISTINCT values by the set of them: Spark has none with OVER."""
+    inner = call.this if isinstance(call, exp.Filter) else call
+    if not isinstance(inner, exp.AggFunc) or not isinstance(inner.this, exp.Distinct):
+        return call
+    value, *others = inner.this.expressions
+    if others or not isinstance(inner, exp.Count | exp.Sum | exp.Avg):
+        raise UnsupportedError(
+            f"{inner.key.upper()}(DISTINCT ..) with OVER is not supported for these arguments.",
+            hint="COUNT, SUM and AVG of the DISTINCT values of one expression are.",
+            span=span_of(call),
+        )
+    values: Expression = exp.AnonymousAggFunc(this="COLLECT_SET", expressions=[value.copy()])
+    if isinstance(call, exp.Filter):
+        values = exp.Filter(this=values, expression=call.expression.copy())
+    size = _call("ARRAY_SIZE", BIGINT, values)
+    if isinstance(inner, exp.Count):
+        return size
+    array = types.array(typing.kind_of(value))
+    some = _call("NULLIF", array, values, _empty(array))
+    total = _array_sum(typed(exp.ArraySum(this=some), _kind(inner)))
+    return total if isinstance(inner, exp.Sum) else _call("TRY_DIVIDE", _kind(inner), total, size)
 
 
 _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
@@ -833,6 +884,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Filter: _filter,
     exp.WithinGroup: _within_group,
     exp.Window: _window,
+    **dict.fromkeys((exp.Min, exp.Max), _extreme),
     exp.ArgMin: _at_extreme,
     exp.ArgMax: _at_extreme,
     exp.ArrayAny: _array_any,

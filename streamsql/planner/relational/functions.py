@@ -90,6 +90,8 @@ TABLE_FUNCTIONS = frozenset(
 )
 
 _OWN_NAMES = {
+    "FIRST": "FIRST_VALUE",
+    "LAST": "LAST_VALUE",
     "LISTAGG": "STRING_AGG",
     "EVERY": "BOOL_AND",
     "CHAR_LENGTH": "LENGTH",
@@ -128,8 +130,7 @@ CASTS = frozenset(
 )
 """Types that PostgreSQL lets one write as functions."""
 _ORDERED = frozenset(
-    {"STRING_AGG", "GROUP_CONCAT", "LISTAGG", "ARRAY_AGG", "FIRST", "LAST"}
-    | {"FIRST_VALUE", "LAST_VALUE"}
+    {"STRING_AGG", "GROUP_CONCAT", "LISTAGG", "ARRAY_AGG", "FIRST_VALUE", "LAST_VALUE"}
 )
 _FIRST_OF_ALIKE = frozenset({"ARG_MIN", "ARG_MAX"})
 
@@ -215,9 +216,11 @@ def json_path(node: exp.Anonymous) -> Expression:
     return JSON_PATHS[node.name.upper()](this=value, expression=last)
 
 
-def json_aggregate(node: exp.Anonymous, condition: Expression | None = None) -> Expression:
+def json_aggregate(
+    node: exp.Anonymous, condition: Expression | None = None, window: exp.Window | None = None
+) -> Expression:
     """An aggregate that makes a JSON text, as a list of its parts' texts, without types;
-    `condition` is that of its FILTER."""
+    `condition` is that of its FILTER, and `window` is its OVER."""
     values = [argument.copy() for argument in node.expressions]
     order = [values.pop()] if values and isinstance(values[-1], exp.Order) else []
     distinct = bool(values) and isinstance(values[0], exp.Distinct)
@@ -234,6 +237,10 @@ def json_aggregate(node: exp.Anonymous, condition: Expression | None = None) -> 
     parts: Expression = exp.Anonymous(this="ARRAY_AGG", expressions=[part, *order])
     if condition is not None:
         parts = exp.Filter(this=parts, expression=condition)
+    if window is not None:
+        over = window.copy()
+        over.set("this", parts)
+        parts = over
     comma = exp.Literal.string(",")
     inside = exp.Anonymous(this="ARRAY_TO_STRING", expressions=[parts, comma])
     begin, end = map(exp.Literal.string, brackets)
@@ -331,8 +338,6 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "LOG10": lambda a: exp.Log(this=exp.Literal.number(10), expression=a[0]),
     "FIRST_VALUE": _ordered(exp.FirstValue),
     "LAST_VALUE": _ordered(exp.LastValue),
-    "FIRST": _ordered(exp.First),
-    "LAST": _ordered(exp.Last),
     "MEDIAN": _plain(exp.Median, "this"),
     **{f"{name}D": _of_degrees(name) for name in ("SIN", "COS", "TAN", "COT")},
     **{f"{name}D": _in_degrees(name) for name in ("ASIN", "ACOS", "ATAN", "ATAN2")},
@@ -619,7 +624,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Count: _always(BIGINT),
     exp.Sum: _sum,
     exp.Avg: _avg,
-    **dict.fromkeys((exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Mode), _same),
+    **dict.fromkeys((exp.Min, exp.Max, exp.AnyValue, exp.Mode), _same),
     **dict.fromkeys((exp.FirstValue, exp.LastValue, exp.NthValue), _same),
     **dict.fromkeys((exp.ArgMin, exp.ArgMax), _same),
     **dict.fromkeys((exp.Lag, exp.Lead), _first_alike("default")),

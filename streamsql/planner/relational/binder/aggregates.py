@@ -83,6 +83,11 @@ class AggregateRules(CallRules):
                 hint="A subquery in FROM can compute them.",
                 span=span_of(node),
             )
+        function, condition = node.this, None
+        if isinstance(function, exp.Filter):
+            function, condition = function.this, function.expression
+        if function.name.upper() in functions.JSON_AGGREGATES:
+            return self.bind(functions.json_aggregate(function, condition, node))
         inner = replace(self, allowed=Allowed("a window function", aggregates=True))
         call = inner.window_call(node.this)
         partition = inner.bind_all(node.args.get("partition_by") or [])
@@ -110,12 +115,6 @@ class AggregateRules(CallRules):
             condition = condition.this if isinstance(condition, exp.Where) else condition
             where = exp.Where(this=typing.condition(self.bind(condition), "FILTER"))
             return typed(exp.Filter(this=call, expression=where), kind_of(call))
-        if node.name.upper() in functions.JSON_AGGREGATES:
-            raise UnsupportedError(
-                f"{node.name} with OVER is not supported.",
-                hint="TO_JSONB(ARRAY_AGG(..) OVER (..)) makes a JSON array.",
-                span=span_of(node),
-            )
         if isinstance(node, exp.Anonymous):
             arguments = []
             for argument in node.expressions:
