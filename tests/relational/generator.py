@@ -10,13 +10,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
 T = TypeVar("T")
 
 INT, TEXT = "int", "text"
+
+MOST_ROWS = 3_000
+"""About as many rows FROM has at most. Without a bound, four relations without conditions have
+gigabytes of result."""
+_VALUES = 5
+"""Different values of a column."""
 
 
 class Pick(Protocol):
@@ -80,6 +86,23 @@ class Table:
     name: str
     columns: tuple[tuple[str, str], ...]
     key: int = 0
+    rows: int = 6
+    """About as many rows it has at most."""
+
+
+class Made(NamedTuple):
+    """A query, and about as many rows it has at most."""
+
+    text: str
+    rows: int
+
+
+class From(NamedTuple):
+    """What FROM names, its columns, and about as many rows it has at most."""
+
+    text: str
+    columns: list[Column]
+    rows: int
 
 
 @dataclass
@@ -96,7 +119,7 @@ class Generator:
 
     def query(self) -> str:
         kinds = [self._one((INT, TEXT)) for _ in range(1 + self.pick.number(2))]
-        return self._query(kinds, (), self.size)
+        return self._query(kinds, (), self.size).text
 
     # -- choices ---------------------------------------------------------------------------------
 
@@ -113,7 +136,7 @@ class Generator:
 
     # -- queries ---------------------------------------------------------------------------------
 
-    def _query(self, kinds: Sequence[str], outer: Sequence[Column], size: int) -> str:
+    def _query(self, kinds: Sequence[str], outer: Sequence[Column], size: int) -> Made:
         """A query with columns c1, c2, .. of these types."""
         if size > 1 and self._chance(6):
             operator = self._one(
@@ -121,29 +144,31 @@ class Generator:
             )
             left = self._select(kinds, outer, size - 1)
             right = self._select(kinds, outer, size - 1)
-            return f"({left}) {operator} ({right})"
-        text = self._select(kinds, outer, size)
+            rows = left.rows + right.rows if operator.startswith("UNION") else left.rows
+            return Made(f"({left.text}) {operator} ({right.text})", rows)
+        text, rows = self._select(kinds, outer, size)
         if self.bounded and self._chance(6):
             places = ", ".join(
                 f"{n}{self._one(('', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST'))}"
                 for n in range(1, len(kinds) + 1)
             )
             offset = f" OFFSET {self.pick.number(2)}" if self._chance(3) else ""
-            text = f"{text} ORDER BY {places} LIMIT {1 + self.pick.number(4)}{offset}"
-        return text
+            limit = 1 + self.pick.number(4)
+            text, rows = f"{text} ORDER BY {places} LIMIT {limit}{offset}", min(limit, rows)
+        return Made(text, rows)
 
-    def _select(self, kinds: Sequence[str], outer: Sequence[Column], size: int) -> str:
-        relations, columns = self._from(outer, size)
+    def _select(self, kinds: Sequence[str], outer: Sequence[Column], size: int) -> Made:
+        relations, columns, rows = self._from(outer, size)
         where = f" WHERE {self._condition(columns, outer, size)}" if self._chance(2) else ""
         shape = self.pick.number(9)
         if shape in (5, 6, 7):
-            return self._grouped(kinds, relations, where, columns, outer, size)
+            return self._grouped(kinds, relations, where, columns, outer, size, rows)
         if shape == 8 and size > 1:
-            return self._windowed(kinds, relations, where, columns, outer, size)
+            return Made(self._windowed(kinds, relations, where, columns, outer, size), rows)
         values = [self._value(kind, columns, outer, size) for kind in kinds]
         items = _items(values)
         distinct = "DISTINCT " if shape == 9 else ""
-        return f"SELECT {distinct}{items} FROM {relations}{where}"
+        return Made(f"SELECT {distinct}{items} FROM {relations}{where}", rows)
 
     def _grouped(
         self,
@@ -153,7 +178,8 @@ class Generator:
         columns: Sequence[Column],
         outer: Sequence[Column],
         size: int,
-    ) -> str:
+        rows: int,
+    ) -> Made:
         keys = [self._one(columns) for _ in range(self.pick.number(2))]
         keys = list(dict.fromkeys(keys))
         values = []
@@ -170,7 +196,9 @@ class Generator:
         having = ""
         if self._chance(3):
             having = f" HAVING {self._aggregate(INT, columns, outer, size)} > {self.pick.number(3)}"
-        return f"SELECT {_items(values)} FROM {relations}{where}{group}{having}"
+        # Each of the keys adds a set at most.
+        groups = min(rows, _VALUES ** len(keys)) * (len(keys) + 1)
+        return Made(f"SELECT {_items(values)} FROM {relations}{where}{group}{having}", groups)
 
     def _sets(self, names: Sequence[str]) -> str:
         all_ = ", ".join(names)
@@ -220,50 +248,59 @@ class Generator:
 
     # -- FROM ------------------------------------------------------------------------------------
 
-    def _from(self, outer: Sequence[Column], size: int) -> tuple[str, list[Column]]:
-        text, columns = self._relation(outer, size)
+    def _from(self, outer: Sequence[Column], size: int) -> From:
+        text, columns, rows = self._relation(outer, size)
         for _ in range(self.pick.number(min(size, 3))):
             lateral = self._chance(6) and size > 1
             seen = [*outer, *columns] if lateral else outer
-            right, more = self._relation(seen, size - 1, lateral=lateral)
+            right, more, others = self._relation(seen, size - 1, lateral=lateral)
             kind = self._one(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ","))
             if lateral and kind in ("RIGHT JOIN", "FULL JOIN"):
                 kind = "LEFT JOIN"
-            if kind in (",", "CROSS JOIN"):
+            few = rows * others <= MOST_ROWS
+            if kind in (",", "CROSS JOIN") and few:
                 # A comma binds less than JOIN, whose ON would not see what is before it.
-                text = f"{text} CROSS JOIN {right}"
+                text, rows = f"{text} CROSS JOIN {right}", rows * others
             else:
-                on = self._join_condition(columns, more, kind == "FULL JOIN")
-                text = f"{text} {kind} {right} ON {on}"
+                kind = "JOIN" if kind in (",", "CROSS JOIN") else kind
+                met = max(rows * others // _VALUES, rows, others)
+                on = self._join_condition(columns, more, kind == "FULL JOIN", few)
+                if on is None or met > MOST_ROWS:
+                    break
+                text, rows = f"{text} {kind} {right} ON {on}", met
             columns = [*columns, *more]
-        return text, columns
+        return From(text, columns, rows)
 
-    def _relation(
-        self, outer: Sequence[Column], size: int, *, lateral: bool = False
-    ) -> tuple[str, list[Column]]:
+    def _relation(self, outer: Sequence[Column], size: int, *, lateral: bool = False) -> From:
         alias = self._alias()
         if lateral or (size > 1 and self._chance(5)):
             kinds = [self._one((INT, TEXT)) for _ in range(1 + self.pick.number(1))]
             inner = self._query(kinds, outer, size - 1)
             names = [f"c{n}" for n in range(1, len(kinds) + 1)]
             columns = [Column(f"{alias}.{n}", k) for n, k in zip(names, kinds, strict=True)]
-            return f"{'LATERAL ' if lateral else ''}({inner}) AS {alias}", columns
+            prefix = "LATERAL " if lateral else ""
+            return From(f"{prefix}({inner.text}) AS {alias}", columns, inner.rows)
         table = self._one(self.tables)
-        return f"{table.name} AS {alias}", [Column(f"{alias}.{n}", k) for n, k in table.columns]
+        columns = [Column(f"{alias}.{n}", k) for n, k in table.columns]
+        return From(f"{table.name} AS {alias}", columns, table.rows)
 
-    def _join_condition(self, left: Sequence[Column], right: Sequence[Column], full: bool) -> str:
-        first = self._one(left)
+    def _join_condition(
+        self, left: Sequence[Column], right: Sequence[Column], full: bool, few: bool
+    ) -> str | None:
+        """With an equality, unless there are few pairs of rows; None: no columns are equal."""
+        kinds = {column.kind for column in right}
+        found = left if few else [column for column in left if column.kind in kinds]
+        if not found:
+            return None
+        first = self._one(found)
         others = [column for column in right if column.kind == first.kind] or [first]
         equal = f"{first.text} = {self._one(others).text}"
         # DuckDB joins FULL on equalities only.
         if full or not self._chance(3):
             return equal
-        return self._one(
-            (
-                f"{equal} AND {self._comparison([*left, *right])}",
-                self._comparison([*left, *right]),
-            )
-        )
+        both = f"{equal} AND {self._comparison([*left, *right])}"
+        other = self._comparison([*left, *right])
+        return self._one((both, other if few else both))
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -303,7 +340,7 @@ class Generator:
 
     def _scalar(self, kind: str, outer: Sequence[Column], size: int) -> str:
         """A query with one row."""
-        relations, columns = self._from(outer, size - 2)
+        relations, columns, _ = self._from(outer, size - 2)
         where = f" WHERE {self._condition(columns, outer, 1)}"
         value = self._aggregate(kind, columns, (), 1)
         return f"SELECT {value} AS c1 FROM {relations}{where}"
@@ -366,9 +403,9 @@ class Generator:
             return f"{self._one(every).text} IS{no} NULL"
         if choice == 8:
             no = "NOT " if self._chance(2) else ""
-            return f"{no}EXISTS ({self._query([INT], every, size - 1)})"
+            return f"{no}EXISTS ({self._query([INT], every, size - 1).text})"
         first = self._one(every)
-        inner = self._query([first.kind], every, size - 1)
+        inner = self._query([first.kind], every, size - 1).text
         if choice == 9:
             no = "NOT " if self._chance(2) else ""
             return f"{first.text} {no}IN ({inner})"

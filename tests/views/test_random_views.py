@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.spark]
 
 TABLES = (
     Table("t", (("a", INTEGER), ("b", INTEGER), ("c", TEXT)), key=1),
-    Table("s", (("a", INTEGER), ("d", INTEGER), ("e", TEXT))),
+    Table("s", (("a", INTEGER), ("d", INTEGER), ("e", TEXT)), rows=40),
 )
 DEFINITIONS = [
     TableDefinition("T", {"A": INT, "B": INT, "C": STRING}),
@@ -53,12 +53,12 @@ _TEXTS = (None, "x", "y", "z", "")
 def change(run: ViewRun, pick: Pick) -> None:
     """The changes of one batch, of which there may be none."""
     for _ in range(pick.number(8)):
-        kind = pick.number(9)
+        kind = pick.number(11)
         numbers = [_NUMBERS[pick.number(len(_NUMBERS) - 1)] for _ in range(2)]
         text = _TEXTS[pick.number(len(_TEXTS) - 1)]
-        if kind <= 3:
+        if kind <= 1:
             run.put("S", (*numbers, text))
-        elif kind <= 7:
+        elif kind <= 9:
             run.put("T", (pick.number(6), numbers[0], text))
         else:
             run.delete("T", pick.number(6))

@@ -49,11 +49,14 @@ class ViewRun:
     prefix: str = ""
     _time: int = 0
     _rows: dict[str, dict[Any, Row]] = field(default_factory=dict)
+    _changed: set[str] = field(default_factory=set)
+    """Tables that DuckDB has other rows of."""
 
     def __post_init__(self) -> None:
         self.prefix = self.fixture.next_prefix()
         self._create_topics()
         self._rows = {table.name: {} for table in self.tables}
+        self._changed = set(self._rows)
         self._driven: DrivenQuery | None = None
 
     def _create_topics(self) -> None:
@@ -74,6 +77,7 @@ class ViewRun:
         for name, key, row in changes:
             table = next(t for t in self.tables if t.name == name)
             self._time += 1
+            self._changed.add(name)
             if table.kind is Kind.STREAM:
                 names = list(table.columns)
                 value = json.dumps(dict(zip(names, row, strict=True))).encode()
@@ -139,6 +143,8 @@ class ViewRun:
 
     def expected(self) -> Counter[Row]:
         for table in self.tables:
+            if table.name not in self._changed:
+                continue
             columns = ", ".join(f"{n} {to_sql(t)}" for n, t in table.columns.items())
             self._database.execute(f"CREATE OR REPLACE TABLE {table.name} ({columns})")
             rows = list(self._rows[table.name].values())
@@ -146,6 +152,7 @@ class ViewRun:
                 row = f"({', '.join('?' for _ in table.columns)})"
                 insert = f"INSERT INTO {table.name} VALUES {', '.join(row for _ in rows)}"
                 self._database.execute(insert, [cell for each in rows for cell in each])
+        self._changed.clear()
         return Counter(self._database.execute(self.query).fetchall())
 
     @cached_property
