@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PACKED = 1
 """The encoding of rows: the bytes of Spark's UnsafeRow; of groups: all aggregates of the plan."""
+WITHOUT_ZEROS = 2
+"""Of the stores of views: packed rows without their zeros (io.streamsql.views.StoredBytes)."""
 PRUNED = 0
 """Of groups in checkpoints without metadata: Spark's selection of the aggregates."""
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.frames.keyed import normalized
+from streamsql.executor.frames.layouts import WITHOUT_ZEROS
 from streamsql.executor.relational import native
 from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.spark.types import spark_type
@@ -44,7 +45,8 @@ class Maintenance(ABC):
         number = len(self.scope.layouts.stores) + 1
         text = f"{name} {number}"
         rows_of = ((f"argument {i}", str(each)) for i, each in enumerate(arguments))
-        self.scope.layouts.add(f"views.{name}", text, (("key", "binary"),), tuple(rows_of))
+        key = (("key", "binary"),)
+        self.scope.layouts.add(f"views.{name}", text, key, tuple(rows_of), WITHOUT_ZEROS)
         return self.dataflow.operator(rows, name, *arguments)
 
     def placed(self, rows: DataFrame, *order: str) -> DataFrame:

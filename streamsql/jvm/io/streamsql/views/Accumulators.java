@@ -64,8 +64,8 @@ public final class Accumulators extends ViewOperator {
   @Override
   Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
     byte[] own = numbers == 0 ? key : prefixed(0, key);
-    byte[] before = store.get(own, ONLY);
-    Long[] leastBefore = least(key, store);
+    byte[] before = store.isNew() ? null : store.get(own, ONLY);
+    Long[] leastBefore = store.isNew() ? new Long[numbers] : least(key, store);
     byte[] after = before;
     List<Weights> changed = new ArrayList<>();
     for (int i = 0; i < numbers; i++) {
@@ -88,7 +88,11 @@ public final class Accumulators extends ViewOperator {
       store.remove(own, ONLY);
     }
     for (int i = 0; i < numbers; i++) {
-      Weights.apply(store, prefixed(i + 1, key), changed.get(i).rows());
+      if (store.isNew()) {
+        Weights.apply(store, prefixed(i + 1, key), List.of(), changed.get(i).rows());
+      } else {
+        Weights.apply(store, prefixed(i + 1, key), changed.get(i).rows());
+      }
     }
     Long[] leastAfter = least(key, store);
     List<Object[]> changes = new ArrayList<>();

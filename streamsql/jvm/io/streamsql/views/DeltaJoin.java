@@ -45,16 +45,16 @@ public final class DeltaJoin extends ViewOperator {
       InternalRow row = rows.next();
       (row.getInt(1) == 0 ? ofLeft : ofRight).add(row.getBinary(3), row.getLong(2));
     }
-    if (ofLeft.isEmpty() && ofRight.isEmpty()) {
-      return Collections.emptyIterator();
-    }
     Side left = new Side(store, prefixed(0, key), ofLeft.rows());
     Side right = new Side(store, prefixed(1, key), ofRight.rows());
+    if (left.changes.isEmpty() && right.changes.isEmpty()) {
+      return Collections.emptyIterator();
+    }
     boolean pairs = kind != Kind.SEMI && kind != Kind.ANTI;
     left.look(kind == Kind.FULL, kind != Kind.INNER && !right.changes.isEmpty());
     right.look(kind != Kind.INNER, (pairs || kind == Kind.FULL) && !left.changes.isEmpty());
-    left.apply();
-    right.apply();
+    left.apply(kind == Kind.FULL);
+    right.apply(kind != Kind.INNER);
     Results results = new Results(3);
     List<Iterator<InternalRow>> found = new ArrayList<>();
     if (pairs && !left.changes.isEmpty()) {
@@ -142,7 +142,8 @@ public final class DeltaJoin extends ViewOperator {
     private final ViewStore store;
     private final byte[] key;
     private final List<Weighted> changes;
-    private List<Weighted> before = List.of();
+    private List<Weighted> before;
+    private List<Weighted> after;
     private boolean wasThere;
     private boolean isThere;
 
@@ -154,22 +155,30 @@ public final class DeltaJoin extends ViewOperator {
 
     /** Reads the rows before the batch: whether there is one, or each. */
     void look(boolean whether, boolean each) {
-      if (each) {
-        before = Weights.stored(store, key);
+      if (each || store.isNew()) {
+        before = Weights.before(store, key);
         wasThere = !before.isEmpty();
       } else if (whether) {
         wasThere = store.hasItems(key);
       }
     }
 
-    void apply() {
+    /** Keeps the changes, and finds out whether there is a row after the batch. */
+    void apply(boolean whether) {
+      if (before != null) {
+        after = Weights.apply(store, key, before, changes);
+        isThere = !after.isEmpty();
+        return;
+      }
       Weights.apply(store, key, changes);
-      isThere = changes.isEmpty() ? wasThere : store.hasItems(key);
+      if (whether) {
+        isThere = changes.isEmpty() ? wasThere : store.hasItems(key);
+      }
     }
 
     /** The rows that are there after the batch. */
     List<Weighted> after() {
-      return changes.isEmpty() && !before.isEmpty() ? before : Weights.stored(store, key);
+      return after == null ? Weights.stored(store, key) : after;
     }
   }
 }

@@ -53,16 +53,16 @@ public final class GroupContents extends ViewOperator {
     }
     byte[] stored = prefixed(ROWS, key);
     byte[] mark = prefixed(EXISTS, key);
-    boolean begins = always && store.get(mark, ONLY) == null;
-    if (weights.isEmpty() && !begins) {
+    boolean begins = always && (store.isNew() || store.get(mark, ONLY) == null);
+    List<Weighted> changes = weights.rows();
+    if (changes.isEmpty() && !begins) {
       return Collections.emptyIterator();
     }
     if (begins) {
       store.put(mark, ONLY, ONLY);
     }
-    List<Weighted> before = Weights.stored(store, stored);
-    Weights.apply(store, stored, weights.rows());
-    List<Weighted> after = Weights.stored(store, stored);
+    List<Weighted> before = Weights.before(store, stored);
+    List<Weighted> after = Weights.apply(store, stored, before, changes);
     Results results = new Results(3);
     List<Iterator<InternalRow>> parts = new ArrayList<>();
     if (!begins) {

@@ -8,6 +8,12 @@ interface ViewStore {
   @SuppressWarnings("ArrayRecordComponent")
   record Item(byte[] item, byte[] value) {}
 
+  /**
+   * Whether it had nothing before this batch: a key that the batch has not come to has no items,
+   * and need not be looked up.
+   */
+  boolean isNew();
+
   /** The item's value; null without the item. */
   byte[] get(byte[] key, byte[] item);
 
@@ -20,7 +26,7 @@ interface ViewStore {
 
   /**
    * The first of a key's items in the order of their bytes; null without items. It requires that
-   * all of them have the same length.
+   * all of them have the same length, of eight bytes at most.
    */
   byte[] first(byte[] key);
 

@@ -3,6 +3,7 @@ package io.streamsql.views;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -14,21 +15,21 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
-import org.apache.spark.sql.execution.streaming.state.PrefixKeyScanStateEncoderSpec;
+import org.apache.spark.sql.execution.streaming.state.ByteArrayPair;
+import org.apache.spark.sql.execution.streaming.state.NoPrefixKeyStateEncoderSpec;
+import org.apache.spark.sql.execution.streaming.state.RocksDB;
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider;
 import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.execution.streaming.state.StateStore$;
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf;
 import org.apache.spark.sql.execution.streaming.state.StateStoreId;
-import org.apache.spark.sql.execution.streaming.state.StateStoreIterator;
 import org.apache.spark.sql.execution.streaming.state.StateStoreProviderId;
-import org.apache.spark.sql.execution.streaming.state.UnsafeRowPair;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.NextIterator;
 import org.apache.spark.util.SerializableConfiguration;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Option;
@@ -43,8 +44,7 @@ import scala.reflect.ClassTag$;
  */
 final class ViewStores implements Serializable {
   private static final long serialVersionUID = 1L;
-  private static final StructType KEY =
-      ViewOperator.columns("key", DataTypes.BinaryType, "item", DataTypes.BinaryType);
+  private static final StructType KEY = ViewOperator.columns("key", DataTypes.BinaryType);
   private static final StructType VALUE = ViewOperator.columns("value", DataTypes.BinaryType);
 
   /**
@@ -58,6 +58,10 @@ final class ViewStores implements Serializable {
   /** A version has no name but its number. */
   private static final String FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion";
 
+  /** To know how many rows it has, a store would look up each row that it takes. */
+  private static final String COUNTS =
+      "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows";
+
   private final String folder;
   private final UUID run;
   private final StateStoreConf settings;
@@ -68,6 +72,7 @@ final class ViewStores implements Serializable {
     configuration.set(StreamExecution.RUN_ID_KEY(), run);
     SQLConf own = spark.sessionState().conf().clone();
     own.setConfString(FORMAT, "1");
+    own.setConfString(COUNTS, "false");
     this.settings = new StateStoreConf(own, Map$.MODULE$.empty());
     this.folder = qualified(new Path(checkpoint, "state"), configuration);
     this.run = UUID.fromString(run);
@@ -125,7 +130,7 @@ final class ViewStores implements Serializable {
             StateStoreProviderId.apply(id, run),
             KEY,
             VALUE,
-            new PrefixKeyScanStateEncoderSpec(KEY, 1),
+            new NoPrefixKeyStateEncoderSpec(KEY),
             version,
             Option.empty(),
             Option.empty(),
@@ -133,7 +138,18 @@ final class ViewStores implements Serializable {
             settings,
             hadoop.value().value(),
             false);
-    return new Opened(store, batch);
+    return new Opened(store, batch, version == 0);
+  }
+
+  /** The provider of a store. Java does not see it otherwise. */
+  private static final Field PROVIDER = provider();
+
+  private static Field provider() {
+    try {
+      return RocksDBStateStoreProvider.RocksDBStateStore.class.getField("$outer");
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Spark's store. What the task does not commit is undone at its end. */
@@ -141,17 +157,28 @@ final class ViewStores implements Serializable {
     private static final String FAMILY = StateStore$.MODULE$.DEFAULT_COL_FAMILY_NAME();
     private final StateStore store;
     private final long batch;
+    private final boolean isNew;
     private boolean ended;
-    private final UnsafeRowWriter keys = new UnsafeRowWriter(2);
-    private final UnsafeRowWriter prefixes = new UnsafeRowWriter(1);
-    private final UnsafeRowWriter values = new UnsafeRowWriter(1);
+    private final RocksDB rows;
+    private final StoredBytes bytes = new StoredBytes();
 
-    Opened(StateStore store, long batch) {
+    Opened(StateStore store, long batch, boolean isNew) {
       this.store = store;
+      this.rows = rows(store);
       this.batch = batch;
+      this.isNew = isNew;
       TaskContext task = TaskContext.get();
       if (task != null) {
         task.addTaskCompletionListener((TaskCompletionListener) ended -> abort());
+      }
+    }
+
+    /** What it writes to: the store itself takes only rows, and stores them as they are. */
+    private static RocksDB rows(StateStore store) {
+      try {
+        return ((RocksDBStateStoreProvider) PROVIDER.get(store)).rocksDB();
+      } catch (IllegalAccessException e) {
+        throw new IllegalStateException(e);
       }
     }
 
@@ -174,65 +201,57 @@ final class ViewStores implements Serializable {
     }
 
     @Override
+    public boolean isNew() {
+      return isNew;
+    }
+
+    @Override
     public byte[] get(byte[] key, byte[] item) {
-      UnsafeRow found = store.get(key(key, item), FAMILY);
-      return found == null ? null : found.getBinary(0);
+      byte[] found = rows.get(bytes.key(key, item), FAMILY);
+      return found == null ? null : StoredBytes.unpacked(found);
     }
 
     @Override
     public void put(byte[] key, byte[] item, byte[] value) {
-      store.put(key(key, item), row(values, value), FAMILY);
+      rows.put(bytes.key(key, item), bytes.value(value), FAMILY, false, false, false);
     }
 
     @Override
     public void remove(byte[] key, byte[] item) {
-      store.remove(key(key, item), FAMILY);
+      rows.remove(bytes.key(key, item), FAMILY, false, false, false);
     }
 
     @Override
     public List<Item> items(byte[] key) {
       List<Item> items = new ArrayList<>();
-      StateStoreIterator<UnsafeRowPair> found = store.prefixScan(row(prefixes, key), FAMILY);
+      byte[] prefix = bytes.key(key);
+      NextIterator<ByteArrayPair> found = rows.prefixScan(prefix, FAMILY);
       try {
         while (found.hasNext()) {
-          UnsafeRowPair pair = found.next();
-          items.add(new Item(pair.key().getBinary(1), pair.value().getBinary(0)));
+          ByteArrayPair pair = found.next();
+          byte[] item = StoredBytes.item(pair.key(), prefix.length);
+          items.add(new Item(item, StoredBytes.unpacked(pair.value())));
         }
       } finally {
-        found.close();
+        found.closeIfNeeded();
       }
       return items;
     }
 
     @Override
     public byte[] first(byte[] key) {
-      // RocksDB has the items of a prefix in the order of their rows: length, and then bytes.
-      StateStoreIterator<UnsafeRowPair> found = store.prefixScan(row(prefixes, key), FAMILY);
+      byte[] prefix = bytes.key(key);
+      NextIterator<ByteArrayPair> found = rows.prefixScan(prefix, FAMILY);
       try {
-        return found.hasNext() ? found.next().key().getBinary(1) : null;
+        return found.hasNext() ? StoredBytes.item(found.next().key(), prefix.length) : null;
       } finally {
-        found.close();
+        found.closeIfNeeded();
       }
     }
 
     @Override
     public boolean hasItems(byte[] key) {
       return first(key) != null;
-    }
-
-    private UnsafeRow key(byte[] key, byte[] item) {
-      keys.reset();
-      keys.zeroOutNullBytes();
-      keys.write(0, key);
-      keys.write(1, item);
-      return keys.getRow();
-    }
-
-    private static UnsafeRow row(UnsafeRowWriter writer, byte[] value) {
-      writer.reset();
-      writer.zeroOutNullBytes();
-      writer.write(0, value);
-      return writer.getRow();
     }
   }
 }

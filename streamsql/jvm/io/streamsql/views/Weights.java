@@ -2,7 +2,8 @@ package io.streamsql.views;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -12,28 +13,61 @@ final class Weights {
   @SuppressWarnings("ArrayRecordComponent")
   record Weighted(byte[] row, long weight) {}
 
-  private final Map<ByteBuffer, Long> weights = new LinkedHashMap<>();
+  /** This number of rows are compared with each other; more have an index. */
+  private static final int FEW = 8;
 
-  void add(byte[] row, long weight) {
-    ByteBuffer key = ByteBuffer.wrap(row);
-    long sum = weights.getOrDefault(key, 0L) + weight;
-    if (sum == 0) {
-      weights.remove(key);
-    } else {
-      weights.put(key, sum);
+  private byte[][] rows = new byte[1][];
+  private long[] weights = new long[1];
+  private int count;
+  private Map<ByteBuffer, Integer> places;
+
+  /** Adds to the weight of a row, and returns the sum. */
+  long add(byte[] row, long weight) {
+    int place = place(row);
+    if (place == count) {
+      if (count == rows.length) {
+        rows = Arrays.copyOf(rows, 2 * count);
+        weights = Arrays.copyOf(weights, 2 * count);
+      }
+      rows[count] = row;
+      count++;
     }
+    weights[place] += weight;
+    return weights[place];
   }
 
-  boolean isEmpty() {
-    return weights.isEmpty();
+  private int place(byte[] row) {
+    if (count < FEW) {
+      int place = 0;
+      while (place < count && !Arrays.equals(rows[place], row)) {
+        place++;
+      }
+      return place;
+    }
+    if (places == null) {
+      places = new HashMap<>();
+      for (int i = 0; i < count; i++) {
+        places.put(ByteBuffer.wrap(rows[i]), i);
+      }
+    }
+    Integer found = places.putIfAbsent(ByteBuffer.wrap(row), count);
+    return found == null ? count : found;
   }
 
-  /** The rows with their weights. */
-  @SuppressWarnings("ByteBufferBackingArray") // each wraps a whole array
+  /** The rows with their weights, but for those that add up to none. */
   List<Weighted> rows() {
-    List<Weighted> rows = new ArrayList<>(weights.size());
-    weights.forEach((row, weight) -> rows.add(new Weighted(row.array(), weight)));
-    return rows;
+    List<Weighted> found = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      if (weights[i] != 0) {
+        found.add(new Weighted(rows[i], weights[i]));
+      }
+    }
+    return found;
+  }
+
+  /** The rows that a store has under the key when a batch comes to it. */
+  static List<Weighted> before(ViewStore store, byte[] key) {
+    return store.isNew() ? List.of() : stored(store, key);
   }
 
   /** The rows that a store has under the key. */
@@ -50,11 +84,29 @@ final class Weights {
     for (Weighted change : changes) {
       byte[] before = store.get(key, change.row());
       long weight = (before == null ? 0 : number(before)) + change.weight();
-      if (weight == 0) {
-        store.remove(key, change.row());
-      } else {
-        store.put(key, change.row(), bytes(weight));
-      }
+      set(store, key, change.row(), weight);
+    }
+  }
+
+  /** The same where the rows that it has are known; returns those that it has afterwards. */
+  static List<Weighted> apply(
+      ViewStore store, byte[] key, List<Weighted> before, List<Weighted> changes) {
+    if (changes.isEmpty()) {
+      return before;
+    }
+    Weights sums = new Weights();
+    before.forEach(row -> sums.add(row.row(), row.weight()));
+    for (Weighted change : changes) {
+      set(store, key, change.row(), sums.add(change.row(), change.weight()));
+    }
+    return before.isEmpty() ? changes : sums.rows();
+  }
+
+  private static void set(ViewStore store, byte[] key, byte[] row, long weight) {
+    if (weight == 0) {
+      store.remove(key, row);
+    } else {
+      store.put(key, row, bytes(weight));
     }
   }
 

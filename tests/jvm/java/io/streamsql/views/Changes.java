@@ -35,6 +35,7 @@ final class Changes {
             Arrays.stream(rows).sorted(Comparator.comparing(row -> (String) row[0])).iterator(),
             row -> new GenericInternalRow(bytes(row)));
     boolean[] ended = {false};
+    store.isNew = store.items.isEmpty();
     Iterator<InternalRow> found = new KeyedRows(operator, sorted, store, () -> ended[0] = true);
     List<String> texts = new ArrayList<>();
     while (found.hasNext()) {
@@ -78,6 +79,12 @@ final class Changes {
   private static final class Store implements ViewStore {
     private final Map<byte[], TreeMap<byte[], byte[]>> items =
         new TreeMap<>(Arrays::compareUnsigned);
+    private boolean isNew;
+
+    @Override
+    public boolean isNew() {
+      return isNew;
+    }
 
     @Override
     public byte[] get(byte[] key, byte[] item) {
