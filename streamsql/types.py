@@ -44,6 +44,7 @@ JSONB = STRING.copy()
 """JSON and JSONB of standard SQL: a STRING with a JSON text."""
 JSONB.meta[_JSON] = True
 
+INTERVAL_PARTS = (("months", INT), ("days", INT), ("micros", BIGINT))
 _ROW = "row"
 """In the `meta` of a STRUCT: whether it is a row of standard SQL."""
 
@@ -128,6 +129,11 @@ def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
         for name, kind in fields
     ]
     return DataType(this=_T.STRUCT, expressions=columns, nested=True)
+
+
+INTERVAL = struct(INTERVAL_PARTS)
+"""INTERVAL of standard SQL, which is stored, and computed with, as a STRUCT."""
+_ALIASES["INTERVAL"] = INTERVAL
 
 
 def row(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
@@ -258,6 +264,8 @@ def to_sql(t: SQLType) -> str:
     if is_map(t):
         return f"MAP<{to_sql(key_type(t))}, {to_sql(element_type(t))}>"
     if is_struct(t):
+        if t == INTERVAL:
+            return "INTERVAL"
         inner = ", ".join(f"{quote(name)} {to_sql(kind)}" for name, kind in fields(t))
         return f"STRUCT<{inner}>"
     if is_custom(t):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -23,7 +24,17 @@ from streamsql.postgres.wire.messages import CopyData, CopyDone, CopyFail, Flush
 from streamsql.results import RowInserts
 from streamsql.roles import acting_as
 from streamsql.schema import Column
-from streamsql.types import SQLType, element_type, fields, innermost, is_json, is_row, quote
+from streamsql.types import (
+    INTERVAL,
+    SQLType,
+    element_type,
+    fields,
+    innermost,
+    is_json,
+    is_row,
+    quote,
+)
+from streamsql.values.intervals import Interval, interval
 from streamsql.values.nested import json_writer
 
 BATCH = 1000
@@ -164,6 +175,8 @@ def _reader(column: Column, format: int) -> Callable[[bytes], Any]:
     read = decoder(kind, format)
     if kind.codec is scalars.JSONB and not is_json(column.type):
         return lambda data: _parsed(read(data))
+    if column.type == INTERVAL:
+        return lambda data: asdict(interval(read(data)) or Interval())
     if is_row(innermost(column.type)) and not format:
         return partial(_record, column.type)
     write = json_writer(column.type, lambda entry: entry.json)

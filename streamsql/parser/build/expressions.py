@@ -358,7 +358,7 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
         return at(exp.Bracket(this=base, expressions=[index]), span)
 
     def cast(self, span: Span, operand: Expression, target: DataType) -> Expression:
-        if types.is_custom(target) and types.custom_name(target) == "INTERVAL":
+        if target == types.INTERVAL:
             if isinstance(operand, exp.Literal) and operand.is_string:
                 return self.interval_text(span, operand.name)
         return at(exp.Cast(this=operand, to=target), span)

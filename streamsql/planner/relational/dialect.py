@@ -7,14 +7,15 @@ another function, the node is rewritten here into one that is the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import Expression
-from streamsql.planner.relational import typing
+from streamsql.planner.relational import intervals, typing
 from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import (
@@ -25,10 +26,22 @@ from streamsql.planner.relational.expressions import (
     transformed,
     typed,
 )
-from streamsql.planner.relational.intervals import interval_text, micros
-from streamsql.planner.relational.typing import INTERVAL, NUMERIC, UNKNOWN, T, is_integer
+from streamsql.planner.relational.intervals import length_of, micros
+from streamsql.planner.relational.typing import NUMERIC, UNKNOWN, T, is_integer
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, SQLType
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SQLType,
+)
+from streamsql.values.intervals import Interval
 
 
 def for_spark(plan: RelationalPlan) -> RelationalPlan:
@@ -72,7 +85,7 @@ def spark(expression: Expression) -> Expression:
             changed.type = node.type
         return changed
 
-    return transformed(expression, of)
+    return transformed(intervals.with_constants(expression), of)
 
 
 def _call(name: str, kind: SQLType, *arguments: Expression) -> Expression:
@@ -133,11 +146,25 @@ def _trunc(node: Expression) -> Expression:
 def _sum(node: Expression) -> Expression:
     """Sums have the type of their result, which is wide enough."""
     kind = _kind(node)
+    if kind == INTERVAL:
+        return _interval_sum(node)
     value = node.this
     inner = value.expressions[0] if isinstance(value, exp.Distinct) else value
     if types.is_decimal(kind) and inner.type != kind:
         inner.replace(cast(inner.copy(), kind))
     return node
+
+
+def _interval_sum(node: Expression) -> Expression:
+    def of(rows: Expression) -> Expression:
+        template = intervals.SUM if isinstance(node, exp.Sum) else intervals.MEAN
+        return intervals.computed(template, INTERVAL, x=rows)
+
+    return _collected(node, INTERVAL, of)
+
+
+def _avg(node: Expression) -> Expression:
+    return _interval_sum(node) if node.type == INTERVAL else node
 
 
 # -- casts ---------------------------------------------------------------------------------------
@@ -151,6 +178,8 @@ def _cast(node: Expression) -> Expression:
     source, target = node.this.type, node.args["to"]
     if source is None:
         return node
+    if INTERVAL in (source, target) or TIME in (source, target):
+        return _temporal_cast(node.this, source, target)
     if is_integer(target) and (source == DOUBLE or types.is_decimal(source)):
         rounded = (
             _rounded_double(node.this)
@@ -160,8 +189,6 @@ def _cast(node: Expression) -> Expression:
         return cast(rounded, target)
     if types.is_json(target) and source in (STRING, UNKNOWN) and not types.is_json(source):
         return _to_json(_parsed(node.this))
-    if source == INTERVAL and target == STRING:
-        return interval_text(node.this)
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
     if target == STRING and source == DOUBLE:
@@ -177,6 +204,23 @@ def _cast(node: Expression) -> Expression:
         shown = cast(node.this.copy(), STRING)
         return _call("CONCAT", STRING, shown, exp.Literal.string("+00"))
     return node
+
+
+def _temporal_cast(value: Expression, source: SQLType, target: SQLType) -> Expression:
+    """From and to INTERVALs, and TIMEs, which are milliseconds."""
+    is_text = source in (STRING, UNKNOWN)
+    if target == INTERVAL:
+        if source == TIME:
+            return intervals.of_millis(value)
+        return intervals.parsed(value) if is_text else cast(value.copy(), target)
+    if target == TIME:
+        if source == INTERVAL:
+            return intervals.time_moved(number(0), value, "+")
+        if source == TIMESTAMP:
+            return intervals.time_of(value)
+        return intervals.time_of_text(value) if is_text else typed(cast(value, BIGINT), TIME)
+    text = intervals.text_of(value) if source == INTERVAL else intervals.time_text(value)
+    return text if target == STRING else cast(text, target)
 
 
 def _try_cast(node: Expression) -> Expression:
@@ -356,10 +400,10 @@ def _variant(value: Expression) -> Expression:
     kind = typing.kind_of(value)
     if types.is_json(kind):
         return _parsed(value)
-    if types.is_struct(kind) or types.is_array(kind) or types.is_map(kind):
-        return _call("TO_VARIANT_OBJECT", STRING, value)
     if types.is_time(kind) or kind == INTERVAL:
         value = _as_text(value, kind)
+    elif types.is_struct(kind) or types.is_array(kind) or types.is_map(kind):
+        return _call("TO_VARIANT_OBJECT", STRING, value)
     return exp.Cast(this=value.copy(), to=exp.DataType.build("VARIANT", dialect="spark"))
 
 
@@ -447,7 +491,15 @@ def _temporal(node: Expression) -> Expression:
     left, right = node.this, node.expression
     if left.type is None or right.type is None:
         return node
-    subtracts = isinstance(node, exp.Sub)
+    subtracts, kind = isinstance(node, exp.Sub), node.type
+    sign = "-" if subtracts else "+"
+    if left.type == INTERVAL and right.type == INTERVAL:
+        return intervals.added(left, right, sign)
+    if kind == INTERVAL:
+        if left.type == TIME:
+            between = exp.Sub(this=operand(left.copy()), expression=operand(right.copy()))
+            return intervals.of_millis(typed(between, BIGINT))
+        return intervals.between(_micros(left), _micros(right))
     kinds = left.type.this, right.type.this
     if kinds == (T.DATE, T.DATE):
         return _call("DATEDIFF", INT, left, right)
@@ -456,32 +508,92 @@ def _temporal(node: Expression) -> Expression:
     if kinds == (T.INT, T.DATE):
         return _call("DATE_ADD", DATE, right, left)
     if kinds == (T.DATE, T.TIME):
-        # The text of a TIME that is a constant begins with a date.
-        clock = _replaced(cast(right, STRING), "^.* ", "")
-        space = exp.Literal.string(" ")
-        return cast(_call("CONCAT", STRING, cast(left, STRING), space, clock), TIMESTAMP)
-    if left.type == INTERVAL and right.type.this in (T.DATE, T.TIMESTAMP):
+        return intervals.moment_of(right, left)
+    if left.type == INTERVAL and types.is_time(right.type):
         left, right = right, left
-    if right.type == INTERVAL and left.type is not None and left.type != INTERVAL:
-        kind = _kind(node)
+    if right.type == INTERVAL and left.type == TIME:
+        return intervals.time_moved(left, right, sign)
+    if right.type == INTERVAL and types.is_time(left.type):
         start = _as(left.copy(), TIMESTAMP) if left.type == DATE else left.copy()
-        return _shifted(start, right, type(node), kind)
+        return _shifted(start, right, type(node), _kind(node))
     return node
+
+
+def _micros(time: Expression) -> Expression:
+    return _call("UNIX_MICROS", BIGINT, _as(time, TIMESTAMP))
 
 
 def _shifted(start: Expression, by: Expression, node: type[exp.Expr], kind: SQLType) -> Expression:
     """Spark adds up no months and days: each part of an interval is added by itself."""
-    inner = by.this if isinstance(by, exp.Paren) else by
-    if isinstance(inner, exp.Add) and inner.type == INTERVAL:
-        first = _shifted(start, inner.this, node, kind)
-        return _shifted(first, inner.expression, node, kind)
-    opposite = exp.Sub if node is exp.Add else exp.Add
-    if isinstance(inner, exp.Sub) and inner.type == INTERVAL:
-        first = _shifted(start, inner.this, node, kind)
-        return _shifted(first, inner.expression, opposite, kind)
-    if isinstance(inner, exp.Neg) and inner.type == INTERVAL:
-        return _shifted(start, inner.this, opposite, kind)
-    return typed(node(this=operand(start), expression=operand(by.copy())), kind)
+    found = intervals.of_struct(by)
+    if found is None:
+        return typed(node(this=operand(start), expression=intervals.native(by)), kind)
+    for part in _units(found):
+        start = typed(node(this=operand(start), expression=intervals.length(part)), kind)
+    return start
+
+
+def _units(interval: Interval) -> Iterator[Interval]:
+    parts = Interval(months=interval.months), Interval(days=interval.days)
+    return filter(attrgetter("length"), (*parts, Interval(micros=interval.micros)))
+
+
+def _interval_product(node: Expression) -> Expression:
+    """A multiple of an interval."""
+    left, right = node.this, node.expression
+    if left.type == INTERVAL:
+        return intervals.scaled(left, right, isinstance(node, exp.Div))
+    if right.type == INTERVAL:
+        return intervals.scaled(right, left, False)
+    return _div(node) if isinstance(node, exp.Div) else node
+
+
+def _neg(node: Expression) -> Expression:
+    return intervals.negated(node.this) if node.this.type == INTERVAL else node
+
+
+def _comparison(node: Expression) -> Expression:
+    """Intervals are compared by their length, arrays and rows with their nulls last."""
+    left, right = node.this, node.expression
+    if left.type == INTERVAL and right.type == INTERVAL:
+        sides = [length_of(left), length_of(right)]
+        return type(node)(this=operand(sides[0]), expression=operand(sides[1]))
+    return _order_comparison(node) if isinstance(node, _ORDERS) else node
+
+
+def _in_list(node: Expression) -> Expression:
+    if node.this.type != INTERVAL:
+        return node
+    values = [length_of(value) for value in node.expressions]
+    return exp.In(this=operand(length_of(node.this)), expressions=values)
+
+
+def _extreme(node: Expression) -> Expression:
+    """MIN and MAX: the interval of the least or greatest length."""
+    value = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+    if value.type != INTERVAL:
+        return node
+    by = length_of(value)
+    arguments = {"this": value.copy(), "expression": by}
+    return exp.ArgMin(**arguments) if isinstance(node, exp.Min) else exp.ArgMax(**arguments)
+
+
+def _series(node: Expression) -> Expression:
+    step = node.args.get("step")
+    if step is None or step.type != INTERVAL:
+        return node
+    changed = node.copy()
+    changed.set("step", intervals.native(step))
+    return changed
+
+
+def _frame(node: Expression) -> Expression:
+    changed = node.copy()
+    for side in ("start", "end"):
+        bound = changed.args.get(side)
+        if isinstance(bound, exp.Expr) and bound.type == INTERVAL:
+            changed.set(side, intervals.native(bound))
+    return changed
 
 
 def _date_bin(node: Expression) -> Expression:
@@ -512,25 +624,17 @@ def _to_char(node: Expression) -> Expression:
     return changed
 
 
-def _seconds(interval: Expression) -> Expression:
-    length = micros(interval)
-    if length is not None:
-        return exp.Div(this=cast(number(length), NUMERIC), expression=number(1_000_000))
-    whole: Expression | None = None
-    for unit, seconds in (("DAY", 86_400), ("HOUR", 3_600), ("MINUTE", 60), ("SECOND", 1)):
-        part = cast(exp.Extract(this=exp.Var(this=unit), expression=interval.copy()), NUMERIC)
-        product = exp.Mul(this=part, expression=number(seconds))
-        whole = product if whole is None else exp.Add(this=whole, expression=product)
-    assert whole is not None
-    return whole
-
-
 def _extract(node: Expression) -> Expression:
     field, value = node.this.name.upper(), node.expression
+    if value.type == INTERVAL:
+        part = intervals.part_of(value, field, NUMERIC)
+        if part is None:
+            raise UnsupportedError(f"An INTERVAL has no {field}.", span=span_of(node))
+        return cast(part, NUMERIC)
+    if value.type == TIME:
+        value = intervals.moment_of(value)
     found: Expression
     match field:
-        case "EPOCH" if value.type == INTERVAL:
-            found = _seconds(value)
         case "EPOCH":
             whole = cast(_call("UNIX_MICROS", BIGINT, _as(value, TIMESTAMP)), NUMERIC)
             found = exp.Div(this=whole, expression=number(1_000_000))
@@ -735,6 +839,8 @@ def _array_reverse(node: Expression) -> Expression:
 
 def _sort_key(value: Expression, kind: SQLType) -> Expression:
     """The value as Spark orders it like PostgreSQL: nulls in arrays and rows are the last."""
+    if kind == INTERVAL:
+        return length_of(value)
     if types.is_array(kind):
         element, name = types.element_type(kind), exp.to_identifier("x")
         pair = _nulls_last([typed(exp.Column(this=name.copy()), element)])
@@ -778,6 +884,9 @@ def _ordered(node: Expression) -> Expression:
     changed = node.copy()
     changed.set("this", _sort_key(node.this, _kind(node.this)))
     return changed
+
+
+_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def _order_comparison(node: Expression) -> Expression:
@@ -854,9 +963,16 @@ def _distinct_over(call: Expression) -> Expression:
 
 _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Ordered: _ordered,
-    **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE), _order_comparison),
+    **dict.fromkeys((*_ORDERS, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ), _comparison),
+    exp.In: _in_list,
+    **dict.fromkeys((exp.Min, exp.Max), _extreme),
+    exp.Avg: _avg,
+    exp.Neg: _neg,
+    exp.Mul: _interval_product,
+    exp.GenerateSeries: _series,
+    exp.WindowSpec: _frame,
     exp.IntDiv: _int_div,
-    exp.Div: _div,
+    exp.Div: _interval_product,
     exp.Round: _round,
     exp.Ceil: _whole,
     exp.Floor: _whole,

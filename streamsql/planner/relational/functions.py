@@ -16,7 +16,6 @@ from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did
 from streamsql.nodes import Expression
 from streamsql.planner.relational.expressions import cast, typed
 from streamsql.planner.relational.typing import (
-    INTERVAL,
     NUMERIC,
     T,
     alike,
@@ -38,6 +37,7 @@ from streamsql.types import (
     DATE,
     DOUBLE,
     INT,
+    INTERVAL,
     LOCAL_TIMESTAMP,
     STRING,
     TIMESTAMP,

@@ -10,17 +10,14 @@ from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.planner.relational.algebra import Project, Recursion, RelationalPlan, relations
 from streamsql.planner.relational.binder.queries import QueryBinder
-from streamsql.planner.relational.binder.scopes import Bound
 from streamsql.planner.relational.binder.select import UNNAMED
 from streamsql.planner.relational.decorrelation import decorrelated
 from streamsql.planner.relational.dialect import for_spark
-from streamsql.planner.relational.expressions import Ids, cast, column
+from streamsql.planner.relational.expressions import Ids, column
 from streamsql.planner.relational.keys import best
 from streamsql.planner.relational.rules import optimized
 from streamsql.planner.relational.rules.projections import merged
 from streamsql.planner.relational.rules.temporal import with_temporal_filters
-from streamsql.planner.relational.typing import INTERVAL
-from streamsql.types import STRING
 
 
 def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ()) -> RelationalPlan:
@@ -67,22 +64,9 @@ def plan_query(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
     return for_spark(standard_plan(query, catalog))
 
 
-def _shown(bound: Bound, ids: Ids) -> Bound:
-    """The query with the INTERVALs of its result as text, since no column holds them."""
-    texts = {
-        field: ids.field(field.name, STRING) for field in bound.fields if field.type == INTERVAL
-    }
-    if not texts:
-        return bound
-    kept = ((field, column(field)) for field in bound.relation.fields)
-    made = ((text, cast(column(field), STRING)) for field, text in texts.items())
-    fields = tuple(texts.get(field, field) for field in bound.fields)
-    return Bound(Project(bound.relation, (*kept, *made)), fields, bound.order)
-
-
 def standard_plan(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
     """The plan of a query; its expressions have PostgreSQL's meaning."""
     ids = Ids()
-    bound = _shown(QueryBinder(catalog, ids).bind(query), ids)
+    bound = QueryBinder(catalog, ids).bind(query)
     root = optimized(decorrelated(bound.relation, ids), bound)
     return RelationalPlan(root, bound.fields, best(root, bound.fields), bound.order)

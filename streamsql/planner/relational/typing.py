@@ -11,6 +11,7 @@ from streamsql.errors import TypeMismatchError
 from streamsql.nodes import Expression
 from streamsql.planner.relational.array_text import array_of
 from streamsql.planner.relational.expressions import cast, typed
+from streamsql.planner.relational.intervals import length
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import (
     BIGINT,
@@ -18,6 +19,7 @@ from streamsql.types import (
     DATE,
     DOUBLE,
     INT,
+    INTERVAL,
     LOCAL_TIMESTAMP,
     NULL,
     STRING,
@@ -26,11 +28,11 @@ from streamsql.types import (
     SQLType,
     decimal,
 )
+from streamsql.values.intervals import interval
 
 T = exp.DType
 UNKNOWN = exp.DataType(this=T.UNKNOWN)
 """Of a text literal, which takes the type of what stands beside it."""
-INTERVAL = exp.DataType(this=T.INTERVAL)
 NUMERIC = types.NUMERIC
 
 _ALIKE = {
@@ -52,7 +54,7 @@ def standard(kind: SQLType) -> SQLType:
         if not kind.expressions:
             return NUMERIC
         return decimal(int(kind.expressions[0].name), 0)
-    if kind.this == T.INTERVAL:
+    if kind.this == T.INTERVAL or kind == INTERVAL:
         return INTERVAL
     if types.is_array(kind) and kind.expressions:
         return types.array(standard(kind.expressions[0]))
@@ -69,7 +71,7 @@ def kind_of(expression: Expression) -> SQLType:
 
 def settled(kind: SQLType) -> SQLType:
     """The type of a result: text where nothing decides the type of a literal."""
-    if types.is_struct(kind):
+    if types.is_struct(kind) and kind != INTERVAL:
         made = types.row if types.is_row(kind) else types.struct
         return made([(name, settled(part)) for name, part in types.fields(kind)])
     return STRING if kind in (UNKNOWN, NULL) else kind
@@ -134,6 +136,8 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
         return cast(exp.Null(), kind)
     if own == UNKNOWN and kind == STRING and not types.is_json(kind):
         return typed(expression, STRING)
+    if isinstance(expression, exp.Literal) and own == UNKNOWN and kind == INTERVAL:
+        return interval_of(expression)
     if own == UNKNOWN and types.is_array(kind) and isinstance(expression, exp.Literal):
         return array_of(expression, kind)
     if isinstance(expression, exp.Struct) and types.is_struct(kind):
@@ -141,6 +145,18 @@ def coerced(expression: Expression, kind: SQLType) -> Expression:
     if isinstance(expression, exp.Cast) and isinstance(expression.this, exp.Null):
         return cast(exp.Null(), kind)
     return cast(expression, kind)
+
+
+def interval_of(literal: Expression, unit: str | None = None) -> Expression:
+    """The constant interval of a text."""
+    found = interval(literal.name, unit)
+    if found is None:
+        raise TypeMismatchError(
+            f"invalid input syntax for type interval: '{literal.name}'",
+            hint="Write an amount and its unit: INTERVAL '1 day 12 hours' or INTERVAL '3' DAY.",
+            span=span_of(literal),
+        )
+    return length(found)
 
 
 def _row_of(row: Expression, kind: SQLType) -> Expression:
@@ -213,8 +229,6 @@ def mismatch(what: str, a: SQLType, b: SQLType, at: Expression) -> TypeMismatchE
 def name(kind: SQLType) -> str:
     if kind in (UNKNOWN, NULL):
         return "unknown"
-    if kind.this == T.INTERVAL:
-        return "INTERVAL"
     try:
         return types.to_sql(kind)
     except KeyError:
@@ -230,6 +244,8 @@ def postgres_name(kind: SQLType) -> str:
         return "timestamp without time zone"
     if types.is_json(kind):
         return "jsonb"
+    if kind == INTERVAL:
+        return "interval"
     return _POSTGRES_NAMES.get(kind.this, name(kind).lower())
 
 
@@ -298,28 +314,42 @@ def bounded(precision: int, scale: int) -> SQLType:
 def _temporal(node: type[exp.Expr], a: Expression, b: Expression) -> Expression | None:
     """Sums and differences of dates, times and intervals; None where there is none of these."""
     left, right = kind_of(a), kind_of(b)
-    kinds = {left.this, right.this}
+    kinds = {_tag(left), _tag(right)}
     if not kinds & {T.DATE, T.TIMESTAMP, T.TIME, T.INTERVAL}:
         return None
     if node in (exp.Add, exp.Sub):
         if is_open(right) and right != NULL:
             b = coerced(b, INTERVAL if left != DATE else (DATE if node is exp.Sub else INT))
         elif is_open(left) and left != NULL:
-            a = coerced(a, right if node is exp.Sub and right.this != T.INTERVAL else INTERVAL)
+            a = coerced(a, right if node is exp.Sub and right != INTERVAL else INTERVAL)
         left, right = kind_of(a), kind_of(b)
         if node is exp.Add and left == TIME and right == DATE:
             a, b, left, right = b, a, right, left
-        kind = _TEMPORAL.get((node, left.this, right.this))
+        kind = _TEMPORAL.get((node, _tag(left), _tag(right)))
         if kind is None:
             return None
-        if {left.this, right.this} == {T.DATE, T.TIMESTAMP}:
+        if kinds == {T.DATE, T.TIMESTAMP}:
             a, b = cast(a, TIMESTAMP), cast(b, TIMESTAMP)
         if kind == TIMESTAMP:
             kind = next((k for k in (left, right) if k == TIMESTAMP), LOCAL_TIMESTAMP)
         return typed(node(this=a, expression=b), kind)
-    if T.INTERVAL in kinds and node in (exp.Mul, exp.Div):
-        return typed(node(this=a, expression=b), INTERVAL)
+    if node in (exp.Mul, exp.Div) and left == TIME:
+        a, left = cast(a, INTERVAL), INTERVAL
+    if node in (exp.Mul, exp.Div) and left == INTERVAL and right != INTERVAL:
+        b = coerced(b, DOUBLE) if is_open(right) else b
+        return typed(node(this=a, expression=b), INTERVAL) if _is_factor(b) else None
+    if node is exp.Mul and right == INTERVAL:
+        a = coerced(a, DOUBLE) if is_open(left) else a
+        return typed(node(this=a, expression=b), INTERVAL) if _is_factor(a) else None
     return None
+
+
+def _is_factor(expression: Expression) -> bool:
+    return types.is_numeric(kind_of(expression))
+
+
+def _tag(kind: SQLType) -> T:
+    return T.INTERVAL if kind == INTERVAL else kind.this
 
 
 _TEMPORAL: dict[tuple[type[exp.Expr], T, T], exp.DataType] = {

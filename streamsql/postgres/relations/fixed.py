@@ -153,23 +153,29 @@ _CATEGORIES = {
     **dict.fromkeys(("int2", "int4", "int8", "oid", "float4", "float8", "numeric"), "N"),
     **dict.fromkeys(("text", "name", "bpchar", "varchar"), "S"),
     **dict.fromkeys(("date", "time", "timestamp", "timestamptz"), "D"),
+    "interval": "T",
+    "record": "P",
     "char": "Z",
     "unknown": "X",
 }
+_PSEUDO = frozenset({"unknown", "record"})
 _VECTORS = {"int2vector": 21, "oidvector": 26}
 """Their elements' types: unlike arrays they are types of their own."""
 _ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", 16: "c", 64: "c", -2: "c"}
-_PREFERRED = frozenset({"bool", "text", "float8", "timestamptz", "oid"})
+_PREFERRED = frozenset({"bool", "text", "float8", "timestamptz", "oid", "interval"})
 _UNDERSCORED = frozenset(
-    {"date", "time", "timestamp", "timestamptz", "numeric", "json", "jsonb", "uuid"}
+    {"date", "time", "timestamp", "timestamptz", "interval", "numeric", "json", "jsonb", "uuid"}
+    | {"record"}
 )
 """Types whose functions have a `_` after the type's name."""
-_MODIFIED = frozenset({"numeric", "time", "timestamp", "timestamptz", "bpchar", "varchar"})
+_MODIFIED = frozenset(
+    {"numeric", "time", "timestamp", "timestamptz", "interval", "bpchar", "varchar"}
+)
 
 
 def alignment(codec: ScalarCodec, *, array: bool = False) -> str:
     """How PostgreSQL aligns values of a type: c, s, i or d."""
-    one = _ALIGNMENTS.get(codec.size, "i")
+    one = "d" if codec.name in ("interval", "record") else _ALIGNMENTS.get(codec.size, "i")
     if array:
         return "d" if one == "d" else "i"
     return one
@@ -198,7 +204,7 @@ def _types() -> Iterator[Mapping[str, object]]:
             "typname": codec.name,
             "typlen": codec.size,
             "typbyval": 0 < codec.size <= 8,
-            "typtype": "p" if codec.name == "unknown" else "b",
+            "typtype": "p" if codec.name in _PSEUDO else "b",
             "typcategory": "A" if codec.name in _VECTORS else _CATEGORIES.get(codec.name, "U"),
             "typispreferred": codec.name in _PREFERRED,
             "typelem": 18 if codec.name == "name" else _VECTORS.get(codec.name, 0),
@@ -215,8 +221,8 @@ def _types() -> Iterator[Mapping[str, object]]:
                 "typname": f"_{codec.name}",
                 "typlen": -1,
                 "typbyval": False,
-                "typtype": "b",
-                "typcategory": "A",
+                "typtype": "p" if codec.name in _PSEUDO else "b",
+                "typcategory": "P" if codec.name in _PSEUDO else "A",
                 "typispreferred": False,
                 "typelem": codec.oid,
                 "typarray": 0,

@@ -23,8 +23,9 @@ _BASE_NAME = """
 _FORMAT_TYPE = f"""
 CREATE MACRO format_type(type_oid, modifier) AS CASE
   WHEN type_oid IS NULL THEN NULL
-  WHEN type_oid IN (1700, 1231) AND modifier > 4 THEN
-    'numeric(' || ((modifier - 4) >> 16) || ',' || ((modifier - 4) & 65535) || ')'
+  WHEN type_oid IN (1700, 1231) AND CAST(modifier AS INT) > 4 THEN
+    'numeric(' || ((CAST(modifier AS INT) - 4) >> 16) || ','
+    || ((CAST(modifier AS INT) - 4) & 65535) || ')'
     || CASE WHEN type_oid = 1231 THEN '[]' ELSE '' END
   ELSE coalesce({_BASE_NAME}, '???') END
 """

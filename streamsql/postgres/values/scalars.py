@@ -7,12 +7,13 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
+from streamsql.values.intervals import Interval, interval
 from streamsql.values.scalars import EPOCH, without_zone
 
 Encode = Callable[[Any], bytes]
@@ -198,6 +199,25 @@ def _of_clock(data: bytes) -> time:
     return (EPOCH + int(number) * _MICROSECOND).time()
 
 
+def _interval(value: Mapping[str, int]) -> bytes:
+    return str(Interval(**value)).encode()
+
+
+def _of_interval(data: bytes) -> str:
+    if interval(data.decode()) is None:
+        raise ValueError(f"{data.decode()!r} is not an interval")
+    return data.decode()
+
+
+def _interval_out(value: Mapping[str, int]) -> bytes:
+    return struct.pack("!qii", value["micros"], value["days"], value["months"])
+
+
+def _interval_in(data: bytes) -> str:
+    micros, days, months = struct.unpack("!qii", _sized(data, 16))
+    return str(Interval(months, days, micros))
+
+
 # -- text and JSON ---------------------------------------------------------------------------------
 
 
@@ -291,6 +311,10 @@ NUMERIC = ScalarCodec(
     *("numeric", 1700, 1231, -1),
     *(lambda value: format(value, "f").encode(), _decimal, _numeric_out, _numeric_in),
 )
+INTERVAL = ScalarCodec(
+    *("interval", 1186, 1187, 16),
+    *(_interval, _of_interval, _interval_out, _interval_in),
+)
 INT2VECTOR = _vector("int2vector", 22, 1006, INT2.oid, "!h")
 OIDVECTOR = _vector("oidvector", 30, 1013, OID.oid, "!I")
 FLOAT4 = _fractions("float4", 700, 1021, 4, "!f")
@@ -301,7 +325,7 @@ RECORD = _texts("record", 2249, 2287)
 
 CODECS = (
     *(BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID, FLOAT8, DATE, TIME, TIMESTAMP, TIMESTAMPTZ),
-    *(NUMERIC, JSONB),
+    *(NUMERIC, JSONB, INTERVAL, RECORD),
     _texts("char", 18, 1002, 1),
     _texts("name", 19, 1003, 64),
     FLOAT4,

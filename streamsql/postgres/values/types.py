@@ -16,6 +16,7 @@ from streamsql.errors import UnsupportedError
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.scalars import CODECS, Decode, Encode, ScalarCodec
 from streamsql.types import (
+    INTERVAL,
     NUMERIC,
     SQLType,
     element_type,
@@ -100,6 +101,8 @@ def type_of(t: SQLType | None) -> PgType:
     if is_array(t):
         inner = type_of(innermost(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)
+    if t == INTERVAL:
+        return PgType(scalars.INTERVAL)
     if is_row(t):
         return PgType(scalars.RECORD)
     return PgType(_OF_TYPE[to_sql(t)] if is_scalar(t) else scalars.JSONB)

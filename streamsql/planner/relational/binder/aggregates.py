@@ -20,9 +20,9 @@ from streamsql.planner.relational.binder.rules import Allowed
 from streamsql.planner.relational.expressions import (
     typed,
 )
-from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
+from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import DOUBLE
+from streamsql.types import DOUBLE, INTERVAL
 
 
 class AggregateRules(CallRules):

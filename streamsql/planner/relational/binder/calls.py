@@ -18,9 +18,9 @@ from streamsql.planner.relational.binder.pending import (
 )
 from streamsql.planner.relational.binder.rules import Allowed, Rules
 from streamsql.planner.relational.expressions import number, typed
-from streamsql.planner.relational.typing import INTERVAL, coerced, kind_of
+from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import INT, LOCAL_TIMESTAMP, STRING
+from streamsql.types import INT, INTERVAL, LOCAL_TIMESTAMP, STRING
 
 
 class CallRules(Rules):

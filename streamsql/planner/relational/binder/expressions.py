@@ -13,10 +13,10 @@ from streamsql.planner.relational import typing
 from streamsql.planner.relational.binder.aggregates import AggregateRules
 from streamsql.planner.relational.binder.conditions import ConditionRules
 from streamsql.planner.relational.binder.rules import Allowed, BindQuery
-from streamsql.planner.relational.binder.values import ValueRules, length
+from streamsql.planner.relational.binder.values import ValueRules
 from streamsql.planner.scopes.spans import span_of
 
-__all__ = ["Allowed", "BindQuery", "ExpressionBinder", "length"]
+__all__ = ["Allowed", "BindQuery", "ExpressionBinder"]
 
 
 class ExpressionBinder(ValueRules, ConditionRules, AggregateRules):

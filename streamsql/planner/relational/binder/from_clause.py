@@ -11,7 +11,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import BindError, PlanError, Span, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression, JoinType
-from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational import functions, intervals, typing
 from streamsql.planner.relational.algebra import (
     Field,
     Filter,
@@ -26,7 +26,7 @@ from streamsql.planner.relational.algebra import (
     Values,
 )
 from streamsql.planner.relational.binder import time_windows
-from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder, length
+from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder
 from streamsql.planner.relational.binder.pending import Pending
 from streamsql.planner.relational.binder.scopes import Bound, Entry, Scope
 from streamsql.planner.relational.binder.subqueries import Subqueries
@@ -42,6 +42,7 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
+from streamsql.values.intervals import Interval
 
 ONE_ROW = Values(((),))
 
@@ -200,8 +201,8 @@ class FromBinder:
         binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
         written = exp.Column(this=exp.to_identifier(node.time, quoted=True))
         time = time_windows.time_column(binder.bind(written), node.span)
-        advance = None if window.advance is None else length(0, window.advance.ms)
-        windows = time_windows.TimeWindows(time, length(0, window.size.ms), advance)
+        advance = None if window.advance is None else _of_ms(window.advance.ms)
+        windows = time_windows.TimeWindows(time, _of_ms(window.size.ms), advance)
         alias = node.alias or node.source.alias or getattr(node.source, "name", None)
         return self._windowed(relation, scope, windows, alias, node)
 
@@ -397,6 +398,10 @@ def _types(call: Expression) -> list[SQLType]:
     if isinstance(call, exp.Unnest):
         return [innermost(element_type(typing.kind_of(item))) for item in call.expressions]
     return [typing.kind_of(call)]
+
+
+def _of_ms(amount: int) -> Expression:
+    return intervals.length(Interval(micros=amount * 1000))
 
 
 def _scope(

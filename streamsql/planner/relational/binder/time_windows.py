@@ -10,8 +10,7 @@ from streamsql.errors import PlanError, Span
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Field, Generate, Project, Relation
 from streamsql.planner.relational.expressions import Ids, cast, column, operand, typed
-from streamsql.planner.relational.typing import INTERVAL
-from streamsql.types import DATE, LOCAL_TIMESTAMP, TIMESTAMP, to_sql, type_of
+from streamsql.types import DATE, INTERVAL, LOCAL_TIMESTAMP, TIMESTAMP, to_sql, type_of
 
 NAMES = ("TUMBLE", "HOP")
 

@@ -23,18 +23,18 @@ from streamsql.planner.relational.expressions import (
     operand,
     typed,
 )
-from streamsql.planner.relational.typing import INTERVAL, UNKNOWN, coerced, kind_of
+from streamsql.planner.relational.typing import UNKNOWN, coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     INT,
+    INTERVAL,
     NULL,
     STRING,
     TIMESTAMP,
 )
-from streamsql.values.intervals import interval
 
 
 class ValueRules(Rules):
@@ -74,10 +74,7 @@ class ValueRules(Rules):
 
     def _interval(self, node: exp.Interval) -> Expression:
         unit = node.args.get("unit")
-        parsed = interval(node.this.name, unit.name if unit is not None else None)
-        if parsed is None:
-            raise TypeMismatchError(f"'{node.this.name}' is not an INTERVAL", span=span_of(node))
-        return length(parsed.months, parsed.millis)
+        return typing.interval_of(node.this, unit.name if unit is not None else None)
 
     def _paren(self, node: exp.Paren) -> Expression:
         return self.bind(node.this)
@@ -160,11 +157,9 @@ class ValueRules(Rules):
     def _cast(self, node: exp.Cast) -> Expression:
         target = typing.standard(node.args["to"])
         value = self.bind(node.this)
-        if isinstance(value, exp.Literal) and value.is_string and target == INTERVAL:
-            return self._interval(exp.Interval(this=value))
         if typing.is_same(kind_of(value), target):
             return value
-        if typing.is_open(kind_of(value)) and types.is_array(target):
+        if typing.is_open(kind_of(value)) and (types.is_array(target) or target == INTERVAL):
             return typing.coerced(value, target)
         if isinstance(value, exp.Struct) and types.is_struct(target):
             return typing.coerced(value, target)
@@ -250,29 +245,6 @@ def row(values: Sequence[tuple[str, Expression]]) -> Expression:
         for (name, kind), (_, value) in zip(kinds, values, strict=True)
     ]
     return typed(exp.Struct(expressions=parts), types.row(kinds))
-
-
-def length(months: int, millis: int) -> Expression:
-    """An INTERVAL of months, days and seconds."""
-    days, rest = divmod(abs(millis), 86_400_000)
-    sign = -1 if millis < 0 else 1
-    parts = []
-    if months:
-        parts.append((months, "MONTH"))
-    if days:
-        parts.append((sign * days, "DAY"))
-    if rest % 1000:
-        parts.append((sign * rest, "MILLISECOND"))
-    elif rest or not parts:
-        parts.append((sign * rest // 1000, "SECOND"))
-    whole: Expression | None = None
-    for amount, unit in parts:
-        one = typed(
-            exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.Var(this=unit)), INTERVAL
-        )
-        whole = one if whole is None else typed(exp.Add(this=whole, expression=one), INTERVAL)
-    assert whole is not None
-    return whole
 
 
 def _scientific(node: exp.Literal) -> Expression:

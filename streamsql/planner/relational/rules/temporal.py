@@ -16,9 +16,8 @@ from streamsql.planner.relational.algebra import (
 from streamsql.planner.relational.dependent import anywhere, expressions
 from streamsql.planner.relational.expressions import cast, conjunction, conjuncts, operand, typed
 from streamsql.planner.relational.joins import joined, on
-from streamsql.planner.relational.typing import INTERVAL
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import TIMESTAMP
+from streamsql.types import INTERVAL, TIMESTAMP
 
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime)
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
