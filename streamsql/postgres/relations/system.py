@@ -281,7 +281,11 @@ def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: boo
     if not words or words[0].upper() not in _READS:
         return False
     bare = [word.strip('"') for word in words]
-    named = [w for w in bare if w.startswith("pg_") or w == "information_schema"]
+    named = [
+        word
+        for word in bare
+        if (word.startswith("pg_") and word != "pg_typeof") or word == "information_schema"
+    ]
     if any(not is_own(word) for word in named):
         return not relations_only or "from" in bare
     if relations_only or "from" in words or words[0] in ("with", "table", "values"):
