@@ -568,16 +568,6 @@ def _in_list(node: Expression) -> Expression:
     return exp.In(this=operand(length_of(node.this)), expressions=values)
 
 
-def _extreme(node: Expression) -> Expression:
-    """MIN and MAX: the interval of the least or greatest length."""
-    value = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
-    if value.type != INTERVAL:
-        return node
-    by = length_of(value)
-    arguments = {"this": value.copy(), "expression": by}
-    return exp.ArgMin(**arguments) if isinstance(node, exp.Min) else exp.ArgMax(**arguments)
-
-
 def _series(node: Expression) -> Expression:
     step = node.args.get("step")
     if step is None or step.type != INTERVAL:
@@ -965,7 +955,6 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Ordered: _ordered,
     **dict.fromkeys((*_ORDERS, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ), _comparison),
     exp.In: _in_list,
-    **dict.fromkeys((exp.Min, exp.Max), _extreme),
     exp.Avg: _avg,
     exp.Neg: _neg,
     exp.Mul: _interval_product,
