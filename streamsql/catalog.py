@@ -87,6 +87,11 @@ class Source:
         return bool(self.order) and self.created_by_query is None
 
     @property
+    def is_view(self) -> bool:
+        """Whether CREATE MATERIALIZED VIEW made it."""
+        return bool(self.order) and self.created_by_query is not None
+
+    @property
     def has_store(self) -> bool:
         """Whether a store holds the rows of the table: one made by CREATE TABLE .. AS, a view, a
         SOURCE TABLE or a plain table."""

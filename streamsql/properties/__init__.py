@@ -48,6 +48,8 @@ SCHEMA_REGISTRY_USER = schema_registry.USER
 ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
 CONSISTENCY_TOKEN = "streamsql.consistency.token"
+VIEW_HISTORY = "streamsql.view.history.ms"
+VIEW_EPOCH = "streamsql.view.epoch"
 CONSISTENCY_TIMEOUT = "streamsql.consistency.timeout.ms"
 SEMANTICS = "streamsql.sql.semantics"
 IMPLICIT_FLUSH = "streamsql.view.implicit.flush"
@@ -168,6 +170,21 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "10000",
             "How long a pull query waits for the writes of its token, in milliseconds.",
             maximum=60_000,
+        ),
+        PropertyDefinition(
+            VIEW_HISTORY,
+            _INTEGER,
+            "600000",
+            "How long the rows of past epochs of materialized views can be read, in milliseconds.",
+            maximum=86_400_000,
+            at_start=True,
+        ),
+        PropertyDefinition(
+            VIEW_EPOCH,
+            _INTEGER,
+            None,
+            "The epoch as of which pull queries read materialized views; unset: the newest one.",
+            minimum=1,
         ),
         PropertyDefinition(
             SEMANTICS,

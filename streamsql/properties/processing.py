@@ -58,8 +58,8 @@ DEFINITIONS = (
         VIEW_FRESHNESS,
         PropertyType.INTEGER,
         "250",
-        "How long, in milliseconds, a new materialized view may gather changes before it takes "
-        "them together.",
+        "The least time, in milliseconds, between two epochs of a new materialized view: how long "
+        "it gathers changes before it takes them together.",
         maximum=3_600_000,
     ),
     PropertyDefinition(

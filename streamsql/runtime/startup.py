@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsql.config import COMMITS_TOPIC, PROCESSING_LOG_TOPIC
+from streamsql.config import COMMITS_TOPIC, EPOCHS_TOPIC, PROCESSING_LOG_TOPIC
 from streamsql.runtime.reconcile import reconcile
 from streamsql.runtime.state import EngineState
 from streamsql.runtime.warm_up import start_warm_up
@@ -17,6 +17,7 @@ def start_queries(state: EngineState) -> None:
     client = state.services.kafka.get()
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
     client.create_topic(COMMITS_TOPIC, 1, -1, _COMMITS_SETTINGS, exists_ok=True)
+    client.create_topic(EPOCHS_TOPIC, 1, -1, _COMMITS_SETTINGS, exists_ok=True)
     state.pushes.remove_leftovers()
     state.services.spark.get()
     if state.failover is None or state.failover.leads:

@@ -30,6 +30,7 @@ def test_the_status_of_queries() -> None:
         read={"R": {"in": {0: 7, 1: 8}}},
         done={"Q": {"in": {0: 4}}},
         gaps={"in": {1: (8, 9)}},
+        held={"CMV_V_1": ("W", 1700000000.5)},
     )
 
 

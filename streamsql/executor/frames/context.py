@@ -108,6 +108,8 @@ class LoweringContext:
     """Whether it may sleep before its first batch: it has no results that depend on time alone."""
     rests: bool = False
     """Whether a live query in micro-batches pauses between two of them."""
+    freshness_ms: int = 0
+    """Of a view: the least time between two epochs."""
     tolerated: frozenset[str] = frozenset()
     """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False

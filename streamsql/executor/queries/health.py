@@ -7,8 +7,10 @@ nothing.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from streamsql.executor.queries.events import CaughtUp, Observed, RestartDue, RunEvent, RunFailed
 from streamsql.executor.queries.interfaces import Launcher, Watch
@@ -22,6 +24,8 @@ LOOK_SECONDS = 0.1
 LIVE_LOOK_SECONDS = 1.0
 BEHIND_SECONDS = 5.0
 """How long a live query must have a large lag before it catches up again."""
+HELD_SECONDS = 2.0
+"""How long a view waits for another one before that is shown."""
 
 
 class HealthCheck:
@@ -61,12 +65,10 @@ class HealthCheck:
         health = query.health
         if now - self._asked_at >= (LIVE_LOOK_SECONDS if health.arrived else LOOK_SECONDS):
             self._status, self._asked_at = self._launcher.status(), now
-        # Kept after a JVM crash.
-        return (
-            replace(health, asleep=query.id in self._status.asleep)
-            if self._status.answers
-            else health
-        )
+        if not self._status.answers:
+            return health  # Kept after a JVM crash.
+        held = _held(self._status.held.get(query.id))
+        return replace(health, asleep=held is None and query.id in self._status.asleep, held=held)
 
     def _ended(self, query: Query) -> CaughtUp | RunFailed | None:
         run = query.run
@@ -127,3 +129,11 @@ class HealthCheck:
             switch = switch.after(lag, health.use.rate, now)
         far = since is not None and now - since > BEHIND_SECONDS
         return replace(health, behind_since=since, switch=switch), far or switch.fell_behind
+
+
+def _held(by: tuple[str, float] | None) -> str | None:
+    """What holds a view back; None: nothing does, or not for long."""
+    if by is None or time.time() - by[1] < HELD_SECONDS:
+        return None
+    topic, since = by
+    return f"waits for {topic} since {datetime.fromtimestamp(since, UTC):%H:%M:%S} UTC"

@@ -52,6 +52,7 @@ from streamsql.properties import (
     CATCH_UP_LAG,
     LOG_ROWS,
     MAX_AHEAD,
+    VIEW_FRESHNESS,
     accepted,
     get_bool,
     get_int,
@@ -401,6 +402,7 @@ class SparkLauncher:
             tolerated=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             max_ahead_ms=get_int(properties, MAX_AHEAD),
+            freshness_ms=get_int(properties, VIEW_FRESHNESS),
             schemas=Schemas(lambda: self._services.registry(properties)),
         )
 

@@ -104,6 +104,8 @@ class Health:
     """The moment of `positions` and `lag`; None before the first of the present run."""
     asleep: bool = False
     """Whether it waits for its topics to get records, without cost."""
+    held: str | None = None
+    """What holds a view back, once it has waited for some time."""
     arrived: bool = False
     """Whether its live run has once processed all records; until then it catches up."""
     behind_since: float | None = None
@@ -119,6 +121,7 @@ class Health:
             lag=lag,
             progress=None,
             asleep=False,
+            held=None,
             arrived=lag == 0,
             behind_since=None,
             switch=self.switch.begun(),
@@ -291,6 +294,8 @@ class Query:
             reason = outage or error or reason
         elif self.goal.to_stop and isinstance(self.phase, Stopping):
             reason = STOPPING
+        elif self.health.held and state in (QueryState.RUNNING, QueryState.CATCHING_UP):
+            reason = self.health.held
         return QueryInfo(
             self.id,
             "PERSISTENT",

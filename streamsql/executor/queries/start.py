@@ -29,7 +29,6 @@ from streamsql.properties import (
     BATCH_INTERVAL,
     COMMIT_INTERVAL,
     TRANSACTION_INTERVAL,
-    VIEW_FRESHNESS,
     get_int,
     get_text,
 )
@@ -144,8 +143,7 @@ def _spark_trigger(
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
             files = 0 if spec.files is None else spec.files.interval_ms
-            fresh = 0 if spec.view is None else get_int(properties, VIEW_FRESHNESS)
-            interval = max(files, fresh, int(get_text(properties, BATCH_INTERVAL) or 0))
+            interval = max(files, int(get_text(properties, BATCH_INTERVAL) or 0))
             return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.

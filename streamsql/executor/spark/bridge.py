@@ -196,11 +196,17 @@ class Bridge:
     # -- served tables ---------------------------------------------------------------------------
 
     def open_table(
-        self, folder: str, topic: str, settings: Settings, retention_ms: int | None
+        self,
+        folder: str,
+        topic: str,
+        settings: Settings,
+        retention_ms: int | None,
+        epochs: str | None,
+        history_ms: int,
     ) -> Any:
-        """Opens or creates the store of a topic."""
+        """Opens or creates the store of a topic: see io.streamsql.serving.ServedTable."""
         retention = -1 if retention_ms is None else retention_ms
-        return self._java.openTable(folder, topic, settings, retention)
+        return self._java.openTable(folder, topic, settings, retention, epochs, history_ms)
 
     def scan_threads(self) -> list[int]:
         """The system's ids of the threads that scan tables."""

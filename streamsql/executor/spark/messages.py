@@ -13,7 +13,7 @@ from typing import Any
 
 from streamsql.kafka.positions import Positions, merge
 
-VERSION = 1
+VERSION = 2
 """Both sides have the same, or the bridge does not open."""
 
 
@@ -62,6 +62,9 @@ class Status:
     gaps: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
     """Between which offsets the partitions of topics end with what is no record, as the end of a
     transaction."""
+    held: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """By the query of a view: the topic of the view that holds it back, and since when, in seconds
+    since the Unix epoch."""
     answers: bool = True
     """False: there is no JVM."""
 
@@ -80,6 +83,7 @@ class Status:
             read={q: _by_partition(read, int) for q, read in content["read"].items()},
             done=done,
             gaps=_by_partition(content["gaps"], tuple),
+            held={q: (by["topic"], by["since"] / 1000) for q, by in content["held"].items()},
         )
 
     def reached(self, known: Positions, query_id: str, *, real_time: bool = True) -> Positions:

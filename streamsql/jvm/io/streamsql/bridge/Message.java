@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import io.streamsql.epochs.Epochs;
 import io.streamsql.errors.CodedException;
 import io.streamsql.errors.ErrorCode;
 import io.streamsql.monitoring.ReadOffsets;
@@ -25,7 +26,7 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
  * change of one is a change of {@link #VERSION} and of {@code tests/cases/bridge/messages.json}.
  */
 public sealed interface Message {
-  int VERSION = 1;
+  int VERSION = 2;
   ObjectMapper JSON =
       new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE);
 
@@ -61,6 +62,7 @@ public sealed interface Message {
    * @param done by query the offsets, as Spark has them, at which the last batch ended, for each
    *     source
    * @param gaps by topic and partition the offsets at the end of the log without a record between
+   * @param held by the query of a view what holds it back
    */
   record Status(
       List<String> running,
@@ -68,7 +70,8 @@ public sealed interface Message {
       Map<String, Long> workingMillis,
       Map<String, Map<String, Map<Integer, AtomicLong>>> read,
       Map<String, List<JsonNode>> done,
-      Map<String, Map<Integer, long[]>> gaps)
+      Map<String, Map<Integer, long[]>> gaps,
+      Map<String, Epochs.Held> held)
       implements Message {
     static Status of(StreamingQuery[] active) {
       List<String> asleep = QueryInputs.asleep();
@@ -85,7 +88,8 @@ public sealed interface Message {
         working.put(query.name(), InProcessShuffle.workingFor(query.runId()).toMillis());
         done.put(query.name(), ends(query.lastProgress()));
       }
-      return new Status(running, asleep, working, read, done, TopicTails.gaps());
+      return new Status(
+          running, asleep, working, read, done, TopicTails.gaps(), QueryInputs.held());
     }
 
     private static List<JsonNode> ends(StreamingQueryProgress progress) {

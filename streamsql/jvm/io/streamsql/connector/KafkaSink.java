@@ -6,6 +6,7 @@ import io.streamsql.delivery.TaskTransactions;
 import io.streamsql.delivery.TopicLimits;
 import io.streamsql.errors.CodedException;
 import io.streamsql.errors.ErrorCode;
+import io.streamsql.kafka.ByteArrays;
 import io.streamsql.kafka.FirstRecord;
 import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
@@ -60,6 +61,9 @@ public final class KafkaSink extends PythonForeachWriter {
   private static final long serialVersionUID = 1L;
   private static final String STEP = "Sink";
 
+  /** The header of a view's records with the number of the epoch they belong to. */
+  private static final String EPOCH = "epoch";
+
   /** The columns of rows, by their places; the last ones may be missing. */
   private static final List<String> COLUMNS =
       List.of("topic", "key", "value", "timestamp", "headers", "partition", "offset");
@@ -89,6 +93,7 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient Queue<String> refused;
   private transient QueryMetrics metrics;
   private transient Supplier<Long> inputTime;
+  private transient Header epoch;
   private transient UTF8String topicBytes;
   private transient String topic;
 
@@ -142,6 +147,11 @@ public final class KafkaSink extends PythonForeachWriter {
    */
   public void measureFrom(Supplier<Long> time) {
     inputTime = time;
+  }
+
+  /** The records of the next task get a header with the number of their epoch; 0: they do not. */
+  public void inEpoch(long number) {
+    epoch = number == 0 ? null : new RecordHeader(EPOCH, ByteArrays.utf8(Long.toString(number)));
   }
 
   @Override
@@ -278,12 +288,16 @@ public final class KafkaSink extends PythonForeachWriter {
     }
   }
 
-  private static List<Header> headers(UnsafeRow row) {
-    if (row.numFields() <= HEADERS || row.isNullAt(HEADERS)) {
-      return null;
+  private List<Header> headers(UnsafeRow row) {
+    boolean has = row.numFields() > HEADERS && !row.isNullAt(HEADERS);
+    if (!has) {
+      return epoch == null ? null : List.of(epoch);
     }
     ArrayData found = row.getArray(HEADERS);
-    List<Header> headers = new ArrayList<>(found.numElements());
+    List<Header> headers = new ArrayList<>(found.numElements() + 1);
+    if (epoch != null) {
+      headers.add(epoch);
+    }
     for (int i = 0; i < found.numElements(); i++) {
       InternalRow header = found.getStruct(i, 2);
       byte[] value = header.isNullAt(1) ? null : header.getBinary(1);

@@ -91,9 +91,7 @@ final class IdleStream
     String wanted = end.json();
     String from = start == null ? "{}" : start.json();
     String found = ReadUntil.bounded(query, topic, from, wanted);
-    if (availableNow) {
-      found = input.step(this, from, found);
-    }
+    found = availableNow ? input.step(this, from, found) : input.inEpoch(from, found);
     return found.equals(wanted) ? end : kafka.deserializeOffset(found);
   }
 

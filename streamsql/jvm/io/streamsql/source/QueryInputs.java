@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import io.streamsql.epochs.Epochs;
 import io.streamsql.formats.Json;
 import io.streamsql.runs.QueryRun;
 import java.io.IOException;
@@ -7,10 +8,13 @@ import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
@@ -34,6 +38,13 @@ public final class QueryInputs implements QueryRun.Part {
   private final TablesFirst tablesFirst;
   private final BatchPace pace = new BatchPace();
   private final OwedBatch owed = new OwedBatch();
+
+  /** Of a view; null: the query has none, or is no view. */
+  private final ViewEpochs epochs;
+
+  /** The inputs of a view that have begun the present round. */
+  private final Set<Input> asked = new HashSet<>();
+
   private int made;
   private volatile boolean asleep;
   private volatile boolean finishing;
@@ -42,19 +53,53 @@ public final class QueryInputs implements QueryRun.Part {
   /**
    * @param clock by which the query has batches without records
    * @param steps at which a run over the existing records ends its batches; null: it has none
+   * @param epochs at which a view's batches end; null: they end anywhere
    */
-  QueryInputs(Ends ends, ReadUntil.Steps steps, Clock clock) {
+  QueryInputs(Ends ends, ReadUntil.Steps steps, Clock clock, ViewEpochs epochs) {
     this.ends = ends;
     this.steps = steps;
     this.clock = clock;
+    this.epochs = epochs;
     tablesFirst = new TablesFirst(ends::readable);
   }
 
-  /** The inputs of a run, created with its first one. */
-  static QueryInputs of(QueryRun run, Ends ends) {
+  /**
+   * The inputs of a run, created with its first one.
+   *
+   * @param epochs makes those of a view; null: the query is none
+   */
+  static QueryInputs of(QueryRun run, Ends ends, Function<Clock, ViewEpochs> epochs) {
     return run.own(
         QueryInputs.class,
-        () -> new QueryInputs(ends, ReadUntil.takeSteps(run.query()), Clock.of(run)));
+        () -> {
+          Clock clock = Clock.of(run);
+          ViewEpochs found = epochs == null ? null : epochs.apply(clock);
+          return new QueryInputs(ends, ReadUntil.takeSteps(run.query()), clock, found);
+        });
+  }
+
+  /** The epoch that the batch of a run belongs to; 0: to none. */
+  public static long epoch(String run) {
+    QueryInputs inputs = inputs(run);
+    return inputs == null || inputs.epochs == null ? 0 : inputs.epochs.epoch();
+  }
+
+  /** What the batch of a run has written is committed. */
+  public static void batchEnded(String run) throws InterruptedException {
+    QueryInputs inputs = inputs(run);
+    if (inputs != null && inputs.epochs != null) {
+      inputs.epochs.ended(inputs.positions());
+    }
+  }
+
+  /** By the query of a view: what holds it back. */
+  public static Map<String, Epochs.Held> held() {
+    return ViewEpochs.held();
+  }
+
+  private static QueryInputs inputs(String id) {
+    QueryRun run = QueryRun.find(id);
+    return run == null ? null : run.get(QueryInputs.class);
   }
 
   /** The sleeping queries. */
@@ -152,6 +197,16 @@ public final class QueryInputs implements QueryRun.Part {
       if (!beginning.ended) {
         return; // It is asked again within one round.
       }
+      if (epochs != null && !beginsRound(beginning)) {
+        beginning.began(start, null);
+        return;
+      }
+    }
+    if (epochs != null) {
+      awaitEpoch(beginning, start);
+      return;
+    }
+    synchronized (this) {
       boolean atOnce = beginning.mayBeginAsleep() && inputs.size() == 1;
       boolean looks = atOnce || isQuiet();
       known = looks ? ends.now(inputs.stream().map(input -> input.topic).toList()) : Map.of();
@@ -170,6 +225,35 @@ public final class QueryInputs implements QueryRun.Part {
     synchronized (this) {
       beginning.began(start, null);
     }
+  }
+
+  private void awaitEpoch(Input beginning, String start) throws InterruptedException {
+    asleep = true;
+    try {
+      epochs.await(inputs.stream().map(input -> input.topic).toList(), positions());
+    } finally {
+      asleep = false;
+    }
+    endIfFinishing();
+    synchronized (this) {
+      beginning.began(start, null);
+    }
+  }
+
+  /** Where the last round ended, by topic; nothing before the first one. */
+  private synchronized Map<String, Map<Integer, Long>> positions() {
+    Map<String, Map<Integer, Long>> found = new HashMap<>();
+    inputs.forEach(input -> found.put(input.topic, parsed(input.end, input.topic)));
+    return found;
+  }
+
+  /** Whether an input that begins a micro-batch is the first one: each begins once in a round. */
+  private boolean beginsRound(Input beginning) {
+    if (!asked.add(beginning)) {
+      asked.clear();
+      asked.add(beginning);
+    }
+    return asked.size() == 1;
   }
 
   /** A real-time batch begins with the first of its inputs. */
@@ -238,6 +322,9 @@ public final class QueryInputs implements QueryRun.Part {
   public void close() {
     if (steps != null) {
       steps.close();
+    }
+    if (epochs != null) {
+      epochs.close();
     }
   }
 
@@ -346,6 +433,11 @@ public final class QueryInputs implements QueryRun.Part {
      */
     String step(Object stream, String start, String end) {
       return steps == null ? end : steps.end(stream, topic, start, end);
+    }
+
+    /** Where a micro-batch of a view ends, between these offsets of Spark's. */
+    String inEpoch(String start, String end) {
+      return epochs == null ? end : epochs.bounded(topic, start, end);
     }
 
     /** The query reads it no longer. */

@@ -2,6 +2,7 @@ package io.streamsql.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.epochs.Cut;
 import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -100,6 +101,18 @@ public final class ReadUntil {
   static String bounded(String query, String topic, String start, String end) {
     JsonNode all = BOUNDS.get(query);
     return all == null ? end : least(all, topic, start, end);
+  }
+
+  /** The same, where a batch ends with an epoch. */
+  static String bounded(Cut cut, String topic, String start, String end) {
+    JsonNode from = parsed(start).path(topic);
+    ObjectNode partitions = Json.TREES.createObjectNode();
+    for (Map.Entry<String, JsonNode> found : parsed(end).path(topic).properties()) {
+      long first = from.path(found.getKey()).asLong(0);
+      int number = Integer.parseInt(found.getKey());
+      partitions.put(found.getKey(), cut.end(topic, number, first, found.getValue().asLong()));
+    }
+    return Json.TREES.createObjectNode().set(topic, partitions).toString();
   }
 
   private static String least(JsonNode all, String topic, String start, String end) {

@@ -51,6 +51,11 @@ public final class TopicSource implements TableProvider {
   /** Whether the query may have results that depend on time alone: see {@link OwedBatch}. */
   public static final String TIME_DECIDES = "streamsql.time.decides";
 
+  /** The epochs of a view's query: see {@link ViewEpochs}. */
+  public static final String EPOCHS = "streamsql.epochs";
+
+  private static final String PRODUCER = "streamsql.epochs.producer.";
+
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -116,7 +121,8 @@ public final class TopicSource implements TableProvider {
       QueryInputs.Input input =
           QueryInputs.of(
                   QueryRun.open(SparkSession.active().sparkContext(), query),
-                  TopicEnds.of(settings))
+                  TopicEnds.of(settings),
+                  options.containsKey(EPOCHS) ? clock -> epochs(clock, settings) : null)
               .reading(
                   topic,
                   options.getBoolean(AT_ONCE, false),
@@ -130,6 +136,20 @@ public final class TopicSource implements TableProvider {
           settings,
           query,
           options.getBoolean(RESTS, false));
+    }
+
+    private ViewEpochs epochs(Clock clock, Map<String, Object> settings) {
+      Map<String, String> producer = new HashMap<>();
+      options
+          .asCaseSensitiveMap()
+          .forEach(
+              (name, value) -> {
+                if (name.startsWith(PRODUCER)) {
+                  producer.put(name.substring(PRODUCER.length()), value);
+                }
+              });
+      String query = options.get(QUERY);
+      return new ViewEpochs(query, options.get(EPOCHS), producer, TopicEnds.of(settings), clock);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

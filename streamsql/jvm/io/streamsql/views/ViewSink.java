@@ -5,7 +5,9 @@ import io.streamsql.connector.KafkaSink;
 import io.streamsql.formats.Json;
 import io.streamsql.runs.QueryRun;
 import io.streamsql.source.ClockSource;
+import io.streamsql.source.QueryInputs;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
@@ -46,6 +48,7 @@ public final class ViewSink implements Sink {
   private final Dataflow dataflow;
   private final String checkpoint;
   private final KafkaSink writer;
+  private String run;
   private ViewStores stores;
   private LocalBatches local;
 
@@ -84,12 +87,22 @@ public final class ViewSink implements Sink {
     var frame = (org.apache.spark.sql.classic.Dataset<Row>) batch;
     SparkSession session = frame.sparkSession();
     if (stores == null) {
-      String run = session.sparkContext().getLocalProperty(QueryRun.ID);
+      run = session.sparkContext().getLocalProperty(QueryRun.ID);
       stores = new ViewStores(session, checkpoint, run);
     }
     var execution = (IncrementalExecution) frame.queryExecution();
     long time = execution.offsetSeqMetadata().batchTimestampMs();
-    Transport.Batch next = new Transport.Batch(number, time);
+    write(session, new Transport.Batch(number, time), execution);
+    try {
+      QueryInputs.batchEnded(run);
+    } catch (InterruptedException stopped) {
+      throw new UncheckedIOException(new InterruptedIOException("stopped at the end of a batch"));
+    }
+  }
+
+  private void write(SparkSession session, Transport.Batch next, IncrementalExecution execution) {
+    long number = next.number;
+    long epoch = QueryInputs.epoch(run);
     List<MicroBatchScanExec> scans = scans(execution);
     if (isLocal(session) && records(scans) <= LOCAL_RECORDS) {
       if (local == null) {
@@ -98,15 +111,15 @@ public final class ViewSink implements Sink {
           writer.measureFrom(local::oldest);
         }
       }
-      local.run(topics(scans), next, (part, rows) -> write(writer, part, rows, number));
+      local.run(topics(scans), next, (part, rows) -> write(writer, part, rows, number, epoch));
       return;
     }
-    try (var run = new ShuffledBatch(session.sparkContext(), topics(scans), next)) {
+    try (var stages = new ShuffledBatch(session.sparkContext(), topics(scans), next)) {
       KafkaSink sink = writer;
       dataflow
-          .rows(run, stores)
+          .rows(stages, stores)
           .toJavaRDD()
-          .foreachPartition(rows -> write(sink, TaskContext.getPartitionId(), rows, number));
+          .foreachPartition(rows -> write(sink, TaskContext.getPartitionId(), rows, number, epoch));
     }
   }
 
@@ -152,12 +165,17 @@ public final class ViewSink implements Sink {
   }
 
   private static void write(
-      KafkaSink sink, int partition, java.util.Iterator<InternalRow> rows, long number) {
+      KafkaSink sink,
+      int partition,
+      java.util.Iterator<InternalRow> rows,
+      long number,
+      long epoch) {
     if (sink == null) {
       rows.forEachRemaining(row -> {});
       return;
     }
     Throwable failure = null;
+    sink.inEpoch(epoch);
     sink.open(partition, number);
     try {
       while (rows.hasNext()) {

@@ -43,7 +43,8 @@ class IdleStreamTest {
 
   private IdleStream stream() {
     QueryInputs.Input input =
-        new QueryInputs(new UnaskedEnds(), null, new Clock()).reading("t", false, false, false);
+        new QueryInputs(new UnaskedEnds(), null, new Clock(), null)
+            .reading("t", false, false, false);
     DataLoss loss = new DataLoss("t", null, null, null, false);
     return new IdleStream(kafka(), input, loss, "t", Map.of(), "q", true);
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
 class QueryInputsTest {
   private final FakeEnds ends = new FakeEnds();
-  private final QueryInputs inputs = new QueryInputs(ends, null, new Clock());
+  private final QueryInputs inputs = new QueryInputs(ends, null, new Clock(), null);
   private final QueryInputs.Input orders = inputs.reading("orders", false, false, false);
 
   @Test
@@ -91,15 +91,15 @@ class QueryInputsTest {
 
   @Test
   void whatTimeDoesNotMoveBeginsAsleepAtTheEndOfItsTopic() {
-    QueryInputs single = new QueryInputs(ends, null, new Clock());
+    QueryInputs single = new QueryInputs(ends, null, new Clock(), null);
     single.reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
     ends.grow("bills");
-    new QueryInputs(ends, null, new Clock())
+    new QueryInputs(ends, null, new Clock(), null)
         .reading("bills", true, false, false)
         .begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
-    new QueryInputs(ends, null, new Clock())
+    new QueryInputs(ends, null, new Clock(), null)
         .reading("bills", false, false, false)
         .begin("{\"bills\":{\"0\":1}}");
     assertEquals(1, ends.slept);
@@ -107,7 +107,7 @@ class QueryInputsTest {
 
   @Test
   void aRoundIsOwedWhereTimeDecidesAndTheOneBeforeMoved() {
-    QueryInputs timed = new QueryInputs(ends, null, new Clock());
+    QueryInputs timed = new QueryInputs(ends, null, new Clock(), null);
     QueryInputs.Input bills = timed.reading("bills", false, false, true);
     QueryInputs.Input calls = timed.reading("calls", false, false, true);
     bills.begin("0");
@@ -195,7 +195,7 @@ class QueryInputsTest {
   }
 
   private QueryInputs inputsOf(String run, String query) {
-    return QueryInputs.of(QueryRun.open(run, query), ends);
+    return QueryInputs.of(QueryRun.open(run, query), ends, null);
   }
 
   private static Thread begin(QueryInputs.Input bills) {

@@ -22,7 +22,7 @@ class TablesFirstTest {
   /** What Kafka is asked, each with the answer that it has yet to give. */
   private final List<CompletableFuture<Map<TopicPartition, Long>>> asked = new ArrayList<>();
 
-  private final QueryInputs inputs = new QueryInputs(new AskedEnds(), null, new Clock());
+  private final QueryInputs inputs = new QueryInputs(new AskedEnds(), null, new Clock(), null);
   private final TablesFirst tables = inputs.tablesFirst();
   private final Tail tail = new Tail(USERS, "id", 3);
 

@@ -1,0 +1,2 @@
+/** Epochs: common cuts of the topics that views read. */
+package io.streamsql.epochs;
