@@ -226,6 +226,12 @@ class Engine:
         self._check_usable()
         commit(Context(self._state, session, lambda path: ()))
 
+    def epoch(self) -> int | None:
+        """The newest epoch of materialized views that all can be read as of; None: there is none.
+        ExternalError: a view cannot be read at present."""
+        self._check_usable()
+        return self._state.serving.epoch()
+
     def _check_usable(self) -> None:
         if not self._open:
             raise ConfigError("the engine is not running")

@@ -31,7 +31,7 @@ from streamsql.postgres.settings import (
 from streamsql.postgres.sql import commands
 from streamsql.postgres.sql.texts import Piece, Written
 from streamsql.postgres.values.types import TEXT
-from streamsql.properties import settable, validate
+from streamsql.properties import VIEW_EPOCH, settable, validate
 from streamsql.results import Answer, Result
 from streamsql.roles import acting_as
 from streamsql.session import Session
@@ -88,6 +88,8 @@ class Client:
         self.cursors = Cursors()
         self.changed = False
         """Whether the transaction has changed anything, which cannot be rolled back."""
+        self._reads_epoch = False
+        """Whether the transaction reads views as of one epoch."""
         self.preparer = Preparer(self.engine, self.session, self.system.takes)
 
     # -- preparing ---------------------------------------------------------------------------------
@@ -271,9 +273,12 @@ class Client:
             self.status = FAILED
             self.session.transaction = {}
 
-    async def transaction(self, action: str) -> tuple[str, list[Remark]]:
+    async def transaction(
+        self, action: str, *, of_one_moment: bool = False
+    ) -> tuple[str, list[Remark]]:
         """Begins or ends a transaction; returns the responses. Changes of plain tables are written
-        by COMMIT; other statements take effect immediately, and a rollback warns of them."""
+        by COMMIT; other statements take effect immediately, and a rollback warns of them.
+        `of_one_moment`: views are read as of one epoch until its end."""
         remarks = []
         tag = action
         if action == "BEGIN":
@@ -282,6 +287,8 @@ class Client:
             else:
                 self.status, self.changed = IN_TRANSACTION, False
                 self.session.transaction = {}
+                if of_one_moment:
+                    await self._begin_epoch()
         elif action in ("SAVEPOINT", "RELEASE", "ROLLBACK TO"):
             if self.status == IDLE:
                 raise PgError("25P01", f"{action} can only be used in transaction blocks")
@@ -298,11 +305,20 @@ class Client:
             if committed and self.session.transaction:
                 await self.limits.short(lambda: self.engine.commit(self.session))
             self.session.transaction = None
+            if self._reads_epoch:
+                self._reads_epoch = False
+                self.session.properties.pop(VIEW_EPOCH, None)
         if tag == "ROLLBACK" and self.changed:
             text = "only changes of plain tables are rolled back: others took effect at once"
             remarks.append(Remark(text, "WARNING"))
             self.changed = False
         return tag, remarks
+
+    async def _begin_epoch(self) -> None:
+        epoch = await self.limits.short(self.engine.epoch)
+        if epoch is not None and VIEW_EPOCH not in self.session.properties:
+            self.session.properties[VIEW_EPOCH] = str(epoch)
+            self._reads_epoch = True
 
     def close(self) -> None:
         self.cursors.close_all()

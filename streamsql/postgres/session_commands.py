@@ -32,8 +32,8 @@ async def run_command(
 ) -> tuple[str, Rows]:
     """Runs it; returns CommandComplete's tag, and rows if there are any."""
     match command:
-        case commands.Transaction(action):
-            tag, remarks = await client.transaction(action)
+        case commands.Transaction(action, of_one_moment):
+            tag, remarks = await client.transaction(action, of_one_moment=of_one_moment)
             for remark in remarks:
                 talk.remark(remark.text, remark.severity)
             return tag, ()

@@ -28,7 +28,13 @@ from streamsql.planner.permissions import check_plan
 from streamsql.planner.plans.statements import Planned
 from streamsql.planner.recorded_topics import TopicFacts
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import PROPERTIES, validated, without_owned_secrets
+from streamsql.properties import (
+    PROPERTIES,
+    VIEW_HISTORY,
+    get_int,
+    validated,
+    without_owned_secrets,
+)
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
@@ -90,6 +96,8 @@ class EngineState:
             self.launcher,
             self.queries,
             self.sizes.table_memory_mb << 20,
+            # A run over the existing records has no epochs.
+            None if config.until_caught_up else get_int(config.properties, VIEW_HISTORY),
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None

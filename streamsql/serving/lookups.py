@@ -25,7 +25,12 @@ from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
-from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, PULL_TABLE_SCAN
+from streamsql.properties import (
+    CONSISTENCY_TIMEOUT,
+    CONSISTENCY_TOKEN,
+    PULL_TABLE_SCAN,
+    VIEW_EPOCH,
+)
 from streamsql.results import Answer, Value
 from streamsql.schema import Schema
 from streamsql.serving.all_columns import all_columns, picked
@@ -117,7 +122,7 @@ class Lookups:
         """The answer, or None where the statement has to take the usual way, or is the first of
         its shape and not given parsed."""
         found = self._understood(sql, session, catalog, statement)
-        if found is None:
+        if found is None or VIEW_EPOCH in session.properties:
             return None
         prepared, values = found
         if not prepared.table.was_complete() or not self._stores.is_alive(prepared.table):
@@ -134,7 +139,7 @@ class Lookups:
     ) -> Coroutine[object, object, Answer] | None:
         """As `find`, for an event loop: awaits the JVM with a timeout. None also where it would
         block."""
-        if CONSISTENCY_TOKEN in session.properties:
+        if not session.properties.keys().isdisjoint((CONSISTENCY_TOKEN, VIEW_EPOCH)):
             return None
         found = self._understood(sql, session, catalog, None)
         if found is None or not found[0].table.complete:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.data_folder import DataDir
-from streamsql.errors import InternalError, StreamSQLError
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
@@ -20,6 +20,7 @@ from streamsql.nodes import Statement
 from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.properties import VIEW_EPOCH, VIEW_HISTORY, get_text
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
 from streamsql.serving.compiled import CompiledPlans
@@ -54,10 +55,12 @@ class Serving:
         launcher: SparkLauncher,
         queries: QueryManager,
         table_memory: int,
+        history_ms: int | None,
     ) -> None:
-        """`table_memory` bounds the rows of tables that are kept in memory, in bytes."""
+        """`table_memory` bounds the rows of tables that are kept in memory, in bytes; the rows of
+        past epochs of views are kept for `history_ms`; None: views have no epochs."""
         self._catalog = catalog
-        self.stores = TableStores(services, data.serving, catalog, self._warm_up)
+        self.stores = TableStores(services, data.serving, catalog, self._warm_up, history_ms)
         self._services = services
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._plans = CompiledPlans(services, data.serving, catalog)
@@ -109,10 +112,9 @@ class Serving:
         if isinstance(plan.route, StoredTables | TableScan):
             return self._answer_of_tables(plan, properties)
         source = scanned(plan.query.root).source
-        table = self.stores.complete(source)
-        self.consistency.wait_stored(source, self._catalog(), properties)
+        table = self._table(source, properties)
         program = self._plans.get(without_keys(plan), properties)
-        results = _results(plan, source, table, program)
+        results = _results(plan, source, table, program, _epoch_of(source, properties))
         return answer_rows(results, plan, result_schema(plan))
 
     def _answer_of_tables(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
@@ -120,14 +122,34 @@ class Serving:
             query = self._queries.compiled(plan, properties)
         except InternalError as error:
             raise JobNeeded(error.detail or error.message) from error
-        catalog = self._catalog()
-        tables = {}
-        for operator in operators(plan.query.root):
-            if isinstance(operator, Scan):
-                source = operator.source
-                tables[source.name] = self.stores.complete(source)
-                self.consistency.wait_stored(source, catalog, properties)
-        return map(push_decoder(plan.schema), self._queries.run(query, tables))
+        scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
+        tables = {each.source.name: self._table(each.source, properties) for each in scans}
+        epochs = (_epoch_of(each.source, properties) for each in scans)
+        epoch = next((epoch for epoch in epochs if epoch is not None), None)
+        return map(push_decoder(plan.schema), self._queries.run(query, tables, epoch))
+
+    def _table(self, source: Source, properties: Mapping[str, str]) -> StoredTable:
+        """A table's store once it can be read; of a view, at the session's epoch."""
+        table = self.stores.complete(source)
+        self.consistency.wait_stored(source, self._catalog(), properties)
+        epoch = _epoch_of(source, properties)
+        if epoch is not None and epoch not in (kept := table.epochs()):
+            known = f"from {kept[0]} to {kept[-1]}" if kept else "none yet"
+            raise ExternalError(
+                f"the rows of {source.name} are not kept as of epoch {epoch}",
+                retryable=False,
+                hint=f"Begin again. Kept are epochs {known}; '{VIEW_HISTORY}' says for how long.",
+            )
+        return table
+
+    def epoch(self) -> int | None:
+        """The newest epoch that the stores of all views have; None: there is none. Opens the
+        stores of all views if no view has been read."""
+        views = [source for source in self._catalog().of_kind(Kind.TABLE) if source.is_view]
+        tables = [table for view in views if (table := self.stores.peek(view)) is not None]
+        known = [set(table.epochs()) for table in tables or map(self.stores.complete, views)]
+        common = set.intersection(*known) if known else set()
+        return max(common, default=None)
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.
@@ -148,13 +170,21 @@ def scanned(root: Operator) -> Scan:
     return root
 
 
-def _results(plan: PullPlan, source: Source, table: StoredTable, program: Any) -> Iterator[bytes]:
+def _epoch_of(source: Source, properties: Mapping[str, str]) -> int | None:
+    """As of which epoch a session reads a source; None: as it is."""
+    given = get_text(properties, VIEW_EPOCH)
+    return int(given) if given and source.is_view else None
+
+
+def _results(
+    plan: PullPlan, source: Source, table: StoredTable, program: Any, epoch: int | None
+) -> Iterator[bytes]:
     route = plan.route
     if isinstance(route, Batch):
         raise InternalError("the plan is not for a store")
     if isinstance(route, KeyLookup) and can_look_up(source):
         keys = [key_bytes(source, values) for values in route.keys]
         wanted = packed(keys, source, route.window)
-        return iter(table.lookups(program, window_bytes(source)).get(wanted))
+        return iter(table.lookups(program, window_bytes(source), epoch).get(wanted))
     low, high = range_bytes(source, route) if isinstance(route, KeyRange) else (None, None)
-    return table.scan(program, low, high)
+    return table.scan(program, low, high, epoch)

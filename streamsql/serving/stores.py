@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from streamsql.catalog import Catalog, Source
+from streamsql.config import EPOCHS_TOPIC
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.services.services import Services
 
@@ -45,9 +46,12 @@ class TableStores:
         folder: Path,
         catalog: Callable[[], Catalog],
         following: Callable[[Source], None] = lambda source: None,
+        history_ms: int | None = None,
     ) -> None:
         """`following` is called repeatedly with the stores that follow their tables without a
-        query, by the maintenance thread."""
+        query, by the maintenance thread. The rows of past epochs of views are kept for
+        `history_ms`; None: views have no epochs."""
+        self._history_ms = history_ms
         self._following = following
         self._services = services
         self._folder = folder
@@ -135,7 +139,13 @@ class TableStores:
         self._folder.mkdir(parents=True, exist_ok=True)
         spark = self._services.spark.get().session
         return StoredTable(
-            spark, self._path(topic.name), topic.name, connection, _retention(source)
+            spark,
+            self._path(topic.name),
+            topic.name,
+            connection,
+            _retention(source),
+            EPOCHS_TOPIC if source.is_view and self._history_ms is not None else None,
+            self._history_ms or 0,
         )
 
     def _holds(self, opened: _Opened, source: Source) -> bool:

@@ -30,10 +30,13 @@ class StoredTable:
         topic: str,
         connection: Mapping[str, str],
         retention_ms: int | None,
+        epochs: str | None = None,
+        history_ms: int = 0,
     ) -> None:
         """Opens or creates the store and follows its topic. `connection` has the names of Kafka's
         Java client, with bootstrap.servers; rows older than the newest one's time minus the
-        retention (ms) are removed."""
+        retention (ms) are removed. `epochs`: of a view, the topic of epochs; the rows of past
+        epochs are kept for `history_ms`."""
         self.spark = spark
         self.topic = topic
         self.complete = False
@@ -41,7 +44,9 @@ class StoredTable:
         the JVM said last, without asking it."""
         self._bridge = Bridge.of(spark)
         with reading(topic):
-            self._java = self._bridge.open_table(str(folder), topic, connection, retention_ms)
+            self._java = self._bridge.open_table(
+                str(folder), topic, connection, retention_ms, epochs, history_ms
+            )
             _give_way(self._bridge.scan_threads())
 
     def await_complete(self, seconds: float) -> None:
@@ -90,14 +95,23 @@ class StoredTable:
         with reading(self.topic):
             return int(self._java.rows())
 
-    def lookups(self, program: Any, suffix: int) -> KeyLookups:
-        """Key lookups with a program; `suffix` as in `window_bytes`."""
-        return KeyLookups(self.topic, self._java.lookups(program, suffix), self._bridge)
+    def epochs(self) -> list[int]:
+        """The epochs of a view whose rows can be read, in order."""
+        with reading(self.topic):
+            return [int(epoch) for epoch in self._java.epochs()]
 
-    def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Generator[bytes]:
+    def lookups(self, program: Any, suffix: int, epoch: int | None = None) -> KeyLookups:
+        """Key lookups with a program; `suffix` as in `window_bytes`; `epoch`: of a view, whose
+        rows are read."""
+        java = self._java.lookups(program, suffix, _number(epoch))
+        return KeyLookups(self.topic, java, self._bridge)
+
+    def scan(
+        self, program: Any, low: bytes | None, high: bytes | None, epoch: int | None = None
+    ) -> Generator[bytes]:
         """A program's results for all rows with keys between the two, inclusive."""
         with reading(self.topic):
-            rows = self._java.scan(program, low, high)
+            rows = self._java.scan(program, low, high, _number(epoch))
         yield from scanned(rows, self.topic)
 
     def ask(self, query: Any, reader: Any) -> None:
@@ -111,6 +125,10 @@ class StoredTable:
             self._java.close()
         except JVM_FAILURES:
             return  # the JVM is gone, and the store with it
+
+
+def _number(epoch: int | None) -> int:
+    return -1 if epoch is None else epoch
 
 
 class KeyLookups:

@@ -68,8 +68,11 @@ class TableQueries:
         known = self._taken(name, made_from, spark)
         return known or self._compiled(plan, name, properties, spark, made_from)
 
-    def run(self, query: CompiledQuery, tables: Mapping[str, StoredTable]) -> Iterator[bytes]:
-        """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources."""
+    def run(
+        self, query: CompiledQuery, tables: Mapping[str, StoredTable], epoch: int | None
+    ) -> Iterator[bytes]:
+        """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources.
+        `epoch`: as of which views are read; None: the newest one of all."""
         from streamsql.executor.spark.bridge import Bridge
         from streamsql.serving.table import reading, scanned
 
@@ -79,7 +82,7 @@ class TableQueries:
                 run = Bridge.of(query.spark).tables_query(query.plan)
                 for source, reader in zip(query.tables, query.readers, strict=True):
                     tables[source.name].ask(run, reader.plan)
-                rows = run.run()
+                rows = run.run(-1 if epoch is None else epoch)
             yield from scanned(rows, topics)
         finally:
             self._give_back(query)

@@ -6,8 +6,11 @@ import logging
 import time
 from collections.abc import Iterable, Iterator
 
+from streamsql.errors import UnsupportedError
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.properties import VIEW_EPOCH
 from streamsql.results import Answer, Row
 from streamsql.runtime.state import Context
 from streamsql.schema import Kind
@@ -38,10 +41,19 @@ def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
         except JobNeeded as error:
             _log.warning("a pull query takes a Spark job: %s", str(error)[:MOST_LOGGED])
     catalog = state.catalog
+    if VIEW_EPOCH in properties and any(map(_is_view, operators(plan.query.root))):
+        raise UnsupportedError(
+            "this SELECT takes a Spark job, which reads views as they are now",
+            hint=f"End the transaction, or UNSET '{VIEW_EPOCH}'.",
+        )
     known = (catalog.sources.get(name) for name in plan.query.reads)
     sources = [source for source in known if source is not None and source.lookup is None]
     state.serving.consistency.wait(sources, catalog, properties)
     return state.launcher.batch(plan, query_id, properties)
+
+
+def _is_view(operator: Operator) -> bool:
+    return isinstance(operator, Scan) and operator.source.is_view
 
 
 def _completed(rows: Iterable[Row], plan: PullPlan, found: Answer) -> Iterator[Row]:

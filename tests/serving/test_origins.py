@@ -143,8 +143,8 @@ def test_table_queries(
     catalog = changed(Catalog(), DEFINITIONS + VIEWS)
     queries = TableQueries(services, Path(), lambda: catalog, 0)
     for _ in range(2):
-        assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock()))
+        assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock(), None))
     assert len(compiled) == 1
     catalog = changed(catalog, change)
-    assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock()))
+    assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock(), None))
     assert len(compiled) == (1 if kept else 2)

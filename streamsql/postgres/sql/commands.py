@@ -17,6 +17,8 @@ class Transaction:
     """`action` is BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE or ROLLBACK TO."""
 
     action: str
+    of_one_moment: bool = False
+    """Of BEGIN: whether all of its statements read the same epoch of views."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,16 @@ _TRANSACTIONS = tuple(
 )
 
 
+_OF_ONE_MOMENT = re.compile(
+    r"\bREAD\s+ONLY\b|\b(?:REPEATABLE\s+READ|SERIALIZABLE)\b", re.IGNORECASE
+)
+
+
 def _transaction(text: str) -> Command | None:
-    return next((Transaction(action) for action, match in _TRANSACTIONS if match(text)), None)
+    action = next((action for action, match in _TRANSACTIONS if match(text)), None)
+    if action is None:
+        return None
+    return Transaction(action, action == "BEGIN" and bool(_OF_ONE_MOMENT.search(text)))
 
 
 _SET = _matcher(

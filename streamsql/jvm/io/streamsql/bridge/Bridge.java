@@ -229,11 +229,16 @@ public final class Bridge {
 
   // -- served tables -------------------------------------------------------------------------
 
-  /** Opens or creates the store of a topic; retention in ms, negative: unlimited. */
+  /** Opens or creates the store of a topic: see {@link ServedTable#open}. */
   public ServedTable openTable(
-      String folder, String topic, Map<String, String> settings, long retention)
+      String folder,
+      String topic,
+      Map<String, String> settings,
+      long retention,
+      String epochs,
+      long history)
       throws IOException, RocksDBException {
-    return ServedTable.open(folder, topic, settings, retention);
+    return ServedTable.open(folder, topic, settings, retention, epochs, history);
   }
 
   /** The system's ids of the threads that scan tables. */

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -15,14 +16,14 @@ import org.rocksdb.RocksIterator;
 
 /** One query's key lookups in one table: bytes in, bytes out, in one call. */
 public final class KeyLookups {
-  private final TableStore store;
+  private final Supplier<TableStore.Reading> store;
   private final UTF8String topic;
   private final UnaryOperator<Iterator<InternalRow>> program;
   private final int suffix;
   private final BooleanSupplier complete;
 
   KeyLookups(
-      TableStore store,
+      Supplier<TableStore.Reading> store,
       BooleanSupplier complete,
       UTF8String topic,
       UnaryOperator<Iterator<InternalRow>> program,
@@ -53,7 +54,7 @@ public final class KeyLookups {
     long low = in.getLong();
     long high = in.getLong();
     List<InternalRow> found = new ArrayList<>();
-    try (TableStore.Reading reading = store.read()) {
+    try (TableStore.Reading reading = store.get()) {
       while (in.hasRemaining()) {
         byte[] key = new byte[in.getInt()];
         in.get(key);

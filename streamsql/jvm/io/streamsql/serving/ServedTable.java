@@ -1,6 +1,7 @@
 package io.streamsql.serving;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import io.streamsql.epochs.FollowedEpochs;
 import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,8 +24,16 @@ public final class ServedTable implements AutoCloseable {
   /** By reader. */
   private final List<TableRows> rows;
 
+  /** Of a view; null: the table is none. */
+  private final FollowedEpochs epochs;
+
   private ServedTable(
-      TableStore store, TableFollower follower, String topic, List<TableRows> rows) {
+      TableStore store,
+      TableFollower follower,
+      String topic,
+      List<TableRows> rows,
+      FollowedEpochs epochs) {
+    this.epochs = epochs;
     this.rows = rows;
     this.store = store;
     this.follower = follower;
@@ -37,18 +46,31 @@ public final class ServedTable implements AutoCloseable {
    * @param settings of the connection to Kafka
    * @param retentionMs how long a row is kept relative to the topic's newest one; negative: for
    *     ever
+   * @param epochs the topic of epochs, of a view; null: the topic is of no view
+   * @param historyMs how long the rows of past epochs are kept
    */
   public static ServedTable open(
-      String folder, String topic, Map<String, String> settings, long retentionMs)
+      String folder,
+      String topic,
+      Map<String, String> settings,
+      long retentionMs,
+      String epochs,
+      long historyMs)
       throws IOException, RocksDBException {
-    TableStore store = new TableStore(Path.of(folder), retentionMs);
+    TableStore store = new TableStore(Path.of(folder), retentionMs, historyMs);
     List<TableRows> rows = new CopyOnWriteArrayList<>();
     // Copied: each access to an entry of Python's map calls Python.
     Map<String, String> connection = Map.copyOf(settings);
+    FollowedEpochs of = epochs == null ? null : FollowedEpochs.open(epochs, connection);
     TableFollower follower =
-        new TableFollower(store, topic, () -> FollowedTopic.open(topic, connection), rows);
+        new TableFollower(
+            store,
+            topic,
+            () -> FollowedTopic.open(topic, connection),
+            rows,
+            of == null ? null : of.marks());
     follower.start();
-    return new ServedTable(store, follower, topic, rows);
+    return new ServedTable(store, follower, topic, rows, of);
   }
 
   /** Why the topic cannot be read at present, or null. */
@@ -89,14 +111,35 @@ public final class ServedTable implements AutoCloseable {
    * The key lookups of a query in this table.
    *
    * @param suffix the number of bytes of a stored key that are its window's: 0, 8 or 16
+   * @param epoch of a view: that whose rows are read; negative: the current one
    */
-  public KeyLookups lookups(CompiledPlan program, int suffix) {
-    return new KeyLookups(store, follower::complete, topic, program, suffix);
+  public KeyLookups lookups(CompiledPlan program, int suffix, long epoch) {
+    return new KeyLookups(() -> read(epoch), follower::complete, topic, program, suffix);
   }
 
-  /** The results of all rows whose keys are in the inclusive range; null: unbounded. */
-  public ScannedRows scan(CompiledPlan program, byte[] low, byte[] high) {
-    TableStore.Reading reading = store.read();
+  private TableStore.Reading read(long epoch) {
+    if (epoch < 0 || store.epochs().isEmpty()) {
+      return store.read();
+    }
+    TableStore.Reading found = store.read(epoch);
+    if (found == null) {
+      throw new IllegalStateException("the rows of epoch " + epoch + " are no longer kept");
+    }
+    return found;
+  }
+
+  /** The epochs of a view whose rows are kept, in order. */
+  public List<Long> epochs() {
+    return List.copyOf(store.epochs());
+  }
+
+  /**
+   * The results of all rows whose keys are in the inclusive range; null: unbounded.
+   *
+   * @param epoch as for lookups
+   */
+  public ScannedRows scan(CompiledPlan program, byte[] low, byte[] high, long epoch) {
+    TableStore.Reading reading = read(epoch);
     try {
       Iterator<InternalRow> rows = new StoredRows(reading, topic, low, high);
       return new ScannedRows(program, List.of(() -> rows), List.of(reading));
@@ -114,7 +157,7 @@ public final class ServedTable implements AutoCloseable {
           return known;
         }
       }
-      TableRows found = new TableRows(store, topic, reader, RowMemory.SHARED);
+      TableRows found = new TableRows(store, topic, reader, RowMemory.SHARED, follower::hasEpochs);
       rows.add(found);
       return found;
     }
@@ -123,6 +166,9 @@ public final class ServedTable implements AutoCloseable {
   @Override
   public void close() {
     follower.close();
+    if (epochs != null) {
+      epochs.close();
+    }
     rows.forEach(TableRows::drop);
     store.close();
   }

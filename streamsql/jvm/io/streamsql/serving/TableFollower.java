@@ -1,7 +1,9 @@
 package io.streamsql.serving;
 
+import io.streamsql.epochs.EpochMarks;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,10 +11,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
 import org.rocksdb.RocksDBException;
 
 /**
@@ -32,8 +36,18 @@ final class TableFollower implements AutoCloseable {
   /** How long a starting reader waits for others of the store. */
   private static final long RESET_MS = 2_000;
 
+  /** The most records of an unfinished epoch in memory: more are written to the store early. */
+  private static final int MOST_HELD = 100_000;
+
   private final TableStore store;
   private final String topic;
+
+  /** Where the epochs of a view end; null: the topic is of no view. */
+  private final EpochMarks marks;
+
+  /** The records of a view's unfinished epoch. */
+  private List<ConsumerRecord<byte[], byte[]>> held = new ArrayList<>();
+
   private final Supplier<FollowedTopic> source;
   private final List<TableRows> rows;
   private final Thread thread;
@@ -55,9 +69,15 @@ final class TableFollower implements AutoCloseable {
   /**
    * @param source opens the topic, again after each failure
    * @param rows is notified of all changes of the store
+   * @param marks of a view: records appear with the end of their epoch; null: at once
    */
   TableFollower(
-      TableStore store, String topic, Supplier<FollowedTopic> source, List<TableRows> rows) {
+      TableStore store,
+      String topic,
+      Supplier<FollowedTopic> source,
+      List<TableRows> rows,
+      EpochMarks marks) {
+    this.marks = marks;
     this.store = store;
     this.rows = rows;
     this.topic = topic;
@@ -69,7 +89,22 @@ final class TableFollower implements AutoCloseable {
   }
 
   void start() {
+    if (marks != null) {
+      marks.listen(topic, this::wake);
+    }
     thread.start();
+  }
+
+  private void wake() {
+    Consumer<byte[], byte[]> consumer = reading;
+    if (consumer != null) {
+      consumer.wakeup();
+    }
+  }
+
+  /** Whether the topic is that of a view that has done an epoch. */
+  boolean hasEpochs() {
+    return marks != null && marks.newest(topic) != null;
   }
 
   /** Why it makes no progress at present, or null. */
@@ -126,6 +161,8 @@ final class TableFollower implements AutoCloseable {
     while (!closed) {
       try {
         follow();
+      } catch (WakeupException marked) {
+        // It was to wake a poll: another call takes it for its own.
       } catch (VirtualMachineError fatal) {
         throw fatal; // The process exits because of it, see FatalErrors.
       } catch (Exception | Error e) {
@@ -184,6 +221,7 @@ final class TableFollower implements AutoCloseable {
       wanted = null;
       positions = Map.of();
     }
+    held.clear();
     // Outside the loop: waiting clients may give up meanwhile.
     store.reset(identity, RESET_MS);
     rows.forEach(TableRows::drop);
@@ -197,6 +235,8 @@ final class TableFollower implements AutoCloseable {
             .map(p -> new TopicPartition(topic, p.partition()))
             .toList();
     consumer.assign(partitions);
+    held.clear();
+    Map<Integer, Long> marked = newestMark();
     Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);
     Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
     Map<Integer, Long> known = store.positions();
@@ -211,12 +251,30 @@ final class TableFollower implements AutoCloseable {
       long at = Math.max(known.getOrDefault(partition.partition(), 0L), first.get(partition));
       consumer.seek(partition, at);
       positions.put(partition.partition(), at);
-      wanted.put(partition.partition(), ends.get(partition));
+      long end = ends.get(partition);
+      // What follows the last epoch may be a part of the next one.
+      wanted.put(
+          partition.partition(), Math.min(end, marked.getOrDefault(partition.partition(), end)));
     }
     synchronized (this) {
       this.wanted = wanted;
       moved(positions);
     }
+    if (marks != null) {
+      endEpochs(positions);
+    }
+  }
+
+  /** Where the newest epoch of a view ends; nothing for other topics. */
+  private Map<Integer, Long> newestMark() throws InterruptedException, TimeoutException {
+    if (marks == null) {
+      return Map.of();
+    }
+    if (!marks.awaitComplete(RESET_MS)) {
+      throw new TimeoutException("the log of epochs is still being read");
+    }
+    Map.Entry<Long, Map<Integer, Long>> newest = marks.newest(topic);
+    return newest == null ? Map.of() : newest.getValue();
   }
 
   private void read(FollowedTopic opened, String identity)
@@ -232,6 +290,8 @@ final class TableFollower implements AutoCloseable {
       ConsumerRecords<byte[], byte[]> records;
       try {
         records = consumer.poll(POLL);
+      } catch (WakeupException stoppedOrMarked) {
+        records = ConsumerRecords.empty();
       } catch (OffsetOutOfRangeException e) {
         if (opened.identity().equals(identity)) {
           return; // records were deleted before they were read: begin() continues after them
@@ -267,13 +327,61 @@ final class TableFollower implements AutoCloseable {
       positions.put(partition.partition(), consumer.position(partition));
       behind += Math.max(0, consumer.currentLag(partition).orElse(0));
     }
-    if (!positions.equals(this.positions)) {
+    if (marks != null) {
+      records.forEach(held::add);
+      endEpochs(positions);
+      boolean free = marks.newest(topic) == null || held.size() > MOST_HELD;
+      if (free && !positions.equals(this.positions)) {
+        move(held, positions, -1);
+        held.clear();
+      }
+    } else if (!positions.equals(this.positions)) {
+      move(records, positions, -1);
+    }
+    lag = behind;
+  }
+
+  /** Moves the store to the end of each epoch that has been read whole. */
+  private void endEpochs(Map<Integer, Long> read) throws RocksDBException {
+    long newest = store.epoch();
+    for (var mark = marks.after(topic, newest); mark != null; mark = marks.after(topic, newest)) {
+      Map<Integer, Long> ends = mark.getValue();
+      newest = mark.getKey();
+      if (!isWithin(ends, read)) {
+        return;
+      }
+      if (isWithin(ends, positions) && !isWithin(positions, ends)) {
+        continue; // The store was beyond it when it was opened.
+      }
+      List<ConsumerRecord<byte[], byte[]>> of = new ArrayList<>();
+      List<ConsumerRecord<byte[], byte[]>> later = new ArrayList<>();
+      for (ConsumerRecord<byte[], byte[]> record : held) {
+        boolean isOf = record.offset() < ends.getOrDefault(record.partition(), 0L);
+        (isOf ? of : later).add(record);
+      }
+      held = later;
+      Map<Integer, Long> reached = new HashMap<>(positions);
+      ends.forEach((partition, end) -> reached.merge(partition, end, Math::max));
+      move(of, reached, newest);
+    }
+  }
+
+  /** Whether all partitions of ends are at or before others. */
+  private static boolean isWithin(Map<Integer, Long> ends, Map<Integer, Long> others) {
+    return ends.entrySet().stream()
+        .allMatch(e -> others.getOrDefault(e.getKey(), 0L) >= e.getValue());
+  }
+
+  private void move(
+      Iterable<ConsumerRecord<byte[], byte[]>> records, Map<Integer, Long> positions, long epoch)
+      throws RocksDBException {
+    synchronized (store.moving) {
       store.apply(records, positions);
       // Before the position is published: a client that waits for it sees these rows.
       rows.forEach(each -> each.changed(records));
-      moved(positions);
+      store.at(epoch);
     }
-    lag = behind;
+    moved(positions);
   }
 
   private synchronized void moved(Map<Integer, Long> positions) {
@@ -288,10 +396,10 @@ final class TableFollower implements AutoCloseable {
       closed = true;
       notifyAll();
     }
-    Consumer<byte[], byte[]> consumer = reading;
-    if (consumer != null) {
-      consumer.wakeup();
+    if (marks != null) {
+      marks.silence(topic);
     }
+    wake();
   }
 
   /** Asks the thread to end, and waits a moment for it. */

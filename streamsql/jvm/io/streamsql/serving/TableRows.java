@@ -8,7 +8,9 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -32,6 +34,7 @@ final class TableRows {
   private final UTF8String topic;
   private final CompiledPlan reader;
   private final RowMemory memory;
+  private final BooleanSupplier hasEpochs;
 
   /** Guards building, changing and snapshots of the rows in memory. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -52,11 +55,27 @@ final class TableRows {
 
   private final Object changes = new Object();
 
-  TableRows(TableStore store, UTF8String topic, CompiledPlan reader, RowMemory memory) {
+  TableRows(
+      TableStore store,
+      UTF8String topic,
+      CompiledPlan reader,
+      RowMemory memory,
+      BooleanSupplier hasEpochs) {
+    this.hasEpochs = hasEpochs;
     this.store = store;
     this.topic = topic;
     this.reader = reader;
     this.memory = memory;
+  }
+
+  /** Whether the table is a view that goes through epochs. */
+  boolean hasEpochs() {
+    return hasEpochs.getAsBoolean();
+  }
+
+  /** The epochs of a view whose rows are kept. */
+  NavigableSet<Long> epochs() {
+    return store.epochs();
   }
 
   boolean isOf(CompiledPlan plan) {
@@ -81,7 +100,32 @@ final class TableRows {
     } finally {
       lock.unlock();
     }
-    TableStore.Reading reading = store.read();
+    return stored(store.read());
+  }
+
+  /** The same of the rows at the end of an epoch; null: they are not kept. */
+  Reading read(long epoch) throws RocksDBException {
+    lastUsed = System.currentTimeMillis();
+    memory.touch(this);
+    lock.lock();
+    try {
+      if (held == null && hasRoom()) {
+        build();
+      }
+      synchronized (store.moving) {
+        HeldRows rows = held;
+        if (rows != null && store.epoch() == epoch && update(rows)) {
+          return new Reading(rows.snapshot(store.expiry()), null);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    TableStore.Reading reading = store.read(epoch);
+    return reading == null ? null : stored(reading);
+  }
+
+  private Reading stored(TableStore.Reading reading) {
     return new Reading(() -> reader.apply(new StoredRows(reading, topic, null, null)), reading);
   }
 
@@ -124,14 +168,19 @@ final class TableRows {
   }
 
   private void build() throws RocksDBException {
-    synchronized (changes) {
-      evicted = false;
-      // Later changes follow what is read below, or equal it.
-      changed = new LinkedHashMap<>();
+    TableStore.Reading beginning;
+    synchronized (store.moving) {
+      synchronized (changes) {
+        evicted = false;
+        // Later changes follow what is read below, or equal it.
+        changed = new LinkedHashMap<>();
+      }
+      TableStore.Reading ofEpoch = store.read(store.epoch());
+      beginning = ofEpoch == null ? store.read() : ofEpoch;
     }
     HeldRows rows = new HeldRows();
     boolean fits = false;
-    try (TableStore.Reading reading = store.read()) {
+    try (TableStore.Reading reading = beginning) {
       long expected = reading.estimatedRows();
       RocksIterator all = reading.iterator();
       all.seekToFirst();

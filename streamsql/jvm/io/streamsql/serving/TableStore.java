@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.StampedLock;
@@ -18,6 +19,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
@@ -51,6 +53,14 @@ final class TableStore implements AutoCloseable {
   private final Path folder;
   private final long retentionMs;
 
+  /** Held while the rows go from one epoch to the next. */
+  final Object moving = new Object();
+
+  private final Moments moments;
+
+  /** The epoch that the rows are of; -1: of none. */
+  private volatile long epoch = -1;
+
   /** Held shared by users of the database, exclusively to open it or shut it down. */
   private final StampedLock lock = new StampedLock();
 
@@ -66,8 +76,10 @@ final class TableStore implements AutoCloseable {
 
   /**
    * @param retentionMs how long a row is kept relative to the newest one; negative: forever
+   * @param historyMs how long the rows of past epochs are kept
    */
-  TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
+  TableStore(Path folder, long retentionMs, long historyMs) throws IOException, RocksDBException {
+    this.moments = new Moments(historyMs);
     this.folder = folder;
     this.retentionMs = retentionMs;
     Files.createDirectories(folder);
@@ -104,16 +116,54 @@ final class TableStore implements AutoCloseable {
 
   /** A view for one read. It keeps the store open, so any thread must close it. */
   Reading read() {
-    return new Reading(use());
+    return new Reading(use(), null);
+  }
+
+  /** The same of the rows at the end of an epoch; null: they are not kept. */
+  Reading read(long of) {
+    long stamp = use();
+    Moments.Moment moment = moments.use(of);
+    if (moment == null) {
+      release(stamp);
+      return null;
+    }
+    return new Reading(stamp, moment);
+  }
+
+  /** The epochs whose rows are kept. */
+  NavigableSet<Long> epochs() {
+    return moments.epochs();
+  }
+
+  /** The epoch that the rows are of; -1: of none, or between two. Changed while moving. */
+  long epoch() {
+    return epoch;
+  }
+
+  /** The rows are those of an epoch now, or, with -1, between two. */
+  void at(long reached) {
+    epoch = reached;
+    if (reached >= 0) {
+      long stamp = use();
+      try {
+        moments.add(reached, db);
+      } finally {
+        release(stamp);
+      }
+    }
   }
 
   final class Reading implements AutoCloseable {
     private final long stamp;
+    private final Moments.Moment moment;
+    private final ReadOptions options;
     private final List<RocksIterator> open = new ArrayList<>();
     private boolean closed;
 
-    private Reading(long stamp) {
+    private Reading(long stamp, Moments.Moment moment) {
       this.stamp = stamp;
+      this.moment = moment;
+      options = moment == null ? new ReadOptions() : moment.options();
     }
 
     long estimatedRows() throws RocksDBException {
@@ -123,7 +173,7 @@ final class TableStore implements AutoCloseable {
     /** The packed row ({@link StoredRow}) of exactly this key, or null. */
     byte[] get(byte[] key) throws RocksDBException {
       try {
-        byte[] found = db.get(rows, key);
+        byte[] found = db.get(rows, options, key);
         return found == null || expired(found) ? null : found;
       } catch (RocksDBException e) {
         throw noted(e);
@@ -141,7 +191,7 @@ final class TableStore implements AutoCloseable {
 
     /** An iterator over all keys, not yet positioned. */
     RocksIterator iterator() {
-      RocksIterator iterator = db.newIterator(rows);
+      RocksIterator iterator = db.newIterator(rows, options);
       open.add(iterator);
       return iterator;
     }
@@ -155,6 +205,10 @@ final class TableStore implements AutoCloseable {
       if (!closed) {
         closed = true;
         open.forEach(RocksIterator::close);
+        options.close();
+        if (moment != null) {
+          moment.release();
+        }
         release(stamp);
       }
     }
@@ -366,6 +420,8 @@ final class TableStore implements AutoCloseable {
     if (db == null) {
       return;
     }
+    moments.clear();
+    epoch = -1;
     rows.close();
     meta.close();
     db.close();

@@ -34,7 +34,7 @@ class KeyLookupsTest {
 
   @BeforeEach
   void open() throws Exception {
-    store = new TableStore(folder, -1);
+    store = new TableStore(folder, -1, 0);
   }
 
   @AfterEach
@@ -61,7 +61,7 @@ class KeyLookupsTest {
 
   /** Lookups whose results are the rows' values, as a query's program would make them. */
   static KeyLookups lookups(TableStore store, boolean complete, int suffix) {
-    return new KeyLookups(store, () -> complete, TOPIC, KeyLookupsTest::values, suffix);
+    return new KeyLookups(store::read, () -> complete, TOPIC, KeyLookupsTest::values, suffix);
   }
 
   private static Iterator<InternalRow> values(Iterator<InternalRow> rows) {
@@ -150,7 +150,7 @@ class KeyLookupsTest {
     put(store, bytes("a"), "1");
     KeyLookups whole =
         new KeyLookups(
-            store,
+            store::read,
             () -> true,
             TOPIC,
             rows -> {

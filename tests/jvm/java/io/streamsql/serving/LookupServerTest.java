@@ -37,7 +37,7 @@ class LookupServerTest {
   void listen() throws Exception {
     // The path of a socket is short.
     socket = Files.createTempDirectory("lookups").resolve("socket");
-    store = new TableStore(folder, -1);
+    store = new TableStore(folder, -1, 0);
     KeyLookupsTest.put(store, KeyLookupsTest.bytes("a"), "1");
     KeyLookupsTest.put(store, KeyLookupsTest.bytes("b"), "2");
     server = LookupServer.listen(socket.toString(), known);

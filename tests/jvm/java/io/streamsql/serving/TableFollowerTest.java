@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.epochs.EpochMarks;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -121,7 +125,7 @@ class TableFollowerTest {
 
   @BeforeEach
   void open() throws Exception {
-    store = new TableStore(folder, -1);
+    store = new TableStore(folder, -1, 0);
   }
 
   @AfterEach
@@ -133,7 +137,11 @@ class TableFollowerTest {
   }
 
   private void follow() {
-    follower = new TableFollower(store, "t", topic::open, List.of());
+    follow(null);
+  }
+
+  private void follow(EpochMarks marks) {
+    follower = new TableFollower(store, "t", topic::open, List.of(), marks);
     follower.start();
   }
 
@@ -282,6 +290,62 @@ class TableFollowerTest {
     assertTrue(follower.awaitComplete(20_000));
     until(() -> follower.failure() == null);
     assertEquals(List.of("1"), rows("a"));
+  }
+
+  @Test
+  void theRecordsOfAnEpochAppearTogether() throws Exception {
+    EpochMarks marks = new EpochMarks();
+    marks.completed();
+    marks.add("t", 1, Map.of(0, 1L));
+    topic.append("a", "1");
+    topic.append("b", "2");
+    follow(marks);
+    assertTrue(follower.awaitComplete(20_000));
+    assertEquals(Map.of(0, 1L), follower.positions());
+    assertNull(rows("b").get(0));
+    topic.append("a", "3");
+    topic.append("c", "4");
+    marks.add("t", 2, Map.of(0, 3L));
+    assertTrue(follower.await(Map.of(0, 3L), 20_000));
+    assertEquals(Map.of(0, 3L), follower.positions());
+    assertEquals(Arrays.asList("3", "2", null), rows("a", "b", "c"));
+  }
+
+  @Test
+  void theRowsOfPastEpochsAreKept() throws Exception {
+    store.close();
+    store = new TableStore(folder, -1, 600_000);
+    EpochMarks marks = new EpochMarks();
+    marks.completed();
+    topic.append("a", "1");
+    follow(marks);
+    assertTrue(follower.await(Map.of(0, 1L), 20_000), "without marks records appear at once");
+    marks.add("t", 1, Map.of(0, 1L));
+    until(() -> store.epoch() == 1);
+    topic.append("a", "2");
+    marks.add("t", 2, Map.of(0, 2L));
+    marks.add("t", 3, Map.of(0, 2L));
+    until(() -> store.epoch() == 3);
+    assertEquals(Set.of(1L, 2L, 3L), store.epochs());
+    try (TableStore.Reading first = store.read(1);
+        TableStore.Reading third = store.read(3)) {
+      byte[] key = "a".getBytes(StandardCharsets.UTF_8);
+      assertFalse(Arrays.equals(first.get(key), third.get(key)));
+      topic.identity = "cluster/t/2";
+      assertNull(store.read(4));
+    }
+  }
+
+  @Test
+  void aTopicOfTheSameNameHasEpochsOfItsOwn() throws Exception {
+    EpochMarks marks = new EpochMarks();
+    marks.completed();
+    marks.add("t", 7, Map.of(0, 100L));
+    topic.append("a", "1");
+    follow(marks);
+    marks.add("t", 8, Map.of(0, 1L));
+    assertTrue(follower.await(Map.of(0, 1L), 20_000));
+    assertEquals("1", rows("a").get(0));
   }
 
   @Test

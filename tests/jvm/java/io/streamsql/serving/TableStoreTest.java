@@ -50,7 +50,7 @@ class TableStoreTest {
 
   @Test
   void aStoreThatIsOpenedAgainHasWhatItHadAndTakesMore() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.reset("topic", 1_000);
       store.apply(List.of(record("a", 1, 10, "one")), Map.of(0, 11L));
       store.reopen(1_000);
@@ -65,7 +65,7 @@ class TableStoreTest {
 
   @Test
   void theLatestRecordOfAKeyIsThere() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 10, "old"), record("a", 2, 11, "new")), Map.of(0, 12L));
       assertEquals("new", value(store, "a"));
       assertNull(value(store, "b"));
@@ -74,7 +74,7 @@ class TableStoreTest {
 
   @Test
   void aRecordWithoutAValueDeletesAndOneWithoutAKeyIsNone() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 0, "x"), record(null, 2, 1, "y")), Map.of());
       store.apply(List.of(record("a", 3, 2, null)), Map.of());
       assertNull(value(store, "a"));
@@ -99,7 +99,7 @@ class TableStoreTest {
             new byte[0],
             headers,
             Optional.empty());
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record), Map.of());
       try (TableStore.Reading reading = store.read()) {
         InternalRow row = StoredRow.row(TOPIC, bytes("k"), reading.get(bytes("k")));
@@ -118,11 +118,11 @@ class TableStoreTest {
 
   @Test
   void rowsAndPositionsOutliveTheStore() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.reset("cluster/topic/1", 0);
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 7L, 12, Long.MAX_VALUE));
     }
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       assertTrue(store.isOf("cluster/topic/1"));
       assertFalse(store.isOf("cluster/topic/2"));
       assertEquals(Map.of(0, 7L, 12, Long.MAX_VALUE), store.positions());
@@ -132,7 +132,7 @@ class TableStoreTest {
 
   @Test
   void aStoreOfAnotherTopicStartsOver() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
       store.reset("another", 0);
       assertEquals(Map.of(), store.positions());
@@ -143,7 +143,7 @@ class TableStoreTest {
 
   @Test
   void aStoreThatIsBeingReadDoesNotStartOver() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
       try (TableStore.Reading reading = store.read()) {
         assertThrows(TimeoutException.class, () -> store.reset("another", 10));
@@ -157,11 +157,11 @@ class TableStoreTest {
 
   @Test
   void aStoreThatCannotBeOpenedStartsOver() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
     }
     Files.writeString(folder.resolve("CURRENT"), "nonsense");
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       assertEquals(Map.of(), store.positions());
       assertNull(value(store, "a"));
     }
@@ -169,7 +169,7 @@ class TableStoreTest {
 
   @Test
   void aStoreOfALaterVersionIsNotRead() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.reset("topic", 0);
     }
     List<ColumnFamilyHandle> handles = new ArrayList<>();
@@ -187,14 +187,14 @@ class TableStoreTest {
         handles.forEach(ColumnFamilyHandle::close);
       }
     }
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       assertFalse(store.isOf("topic"), "it begins anew, as one of another topic does");
     }
   }
 
   @Test
   void rowsExpireByTheTimeOfTheNewestOne() throws Exception {
-    try (TableStore store = new TableStore(folder, 100)) {
+    try (TableStore store = new TableStore(folder, 100, 0)) {
       store.apply(List.of(record("old", 1_000, 0, "x"), record("edge", 1_050, 1, "y")), Map.of());
       assertEquals("x", value(store, "old"));
       store.apply(List.of(record("new", 1_150, 2, "z")), Map.of());
@@ -204,7 +204,7 @@ class TableStoreTest {
       store.removeExpired();
       assertEquals(List.of("edge", "new"), keys(store));
     }
-    try (TableStore store = new TableStore(folder, 100)) {
+    try (TableStore store = new TableStore(folder, 100, 0)) {
       store.apply(List.of(record("late", 1_049, 3, "x")), Map.of());
       assertNull(value(store, "late"), "the time of the newest row is kept, too");
     }
@@ -212,7 +212,7 @@ class TableStoreTest {
 
   @Test
   void aReadSeesTheStoreOfItsBeginning() throws Exception {
-    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+    try (TableStore store = new TableStore(folder, FOR_EVER, 0)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of());
       try (TableStore.Reading reading = store.read()) {
         RocksIterator rows = reading.iterator();
@@ -228,7 +228,7 @@ class TableStoreTest {
 
   @Test
   void aClosedStoreSaysSoAndStaysClosed() throws Exception {
-    TableStore store = new TableStore(folder, 100);
+    TableStore store = new TableStore(folder, 100, 0);
     store.close();
     store.close();
     List<Callable<?>> uses =
@@ -252,12 +252,12 @@ class TableStoreTest {
     for (Callable<?> use : uses) {
       assertClosed(assertThrows(IllegalStateException.class, use::call));
     }
-    new TableStore(folder, FOR_EVER).close(); // nothing has taken RocksDB's lock again
+    new TableStore(folder, FOR_EVER, 0).close(); // nothing has taken RocksDB's lock again
   }
 
   @Test
   void whoUsesAStoreLongestShutsIt() throws Exception {
-    TableStore store = new TableStore(folder, FOR_EVER);
+    TableStore store = new TableStore(folder, FOR_EVER, 0);
     store.apply(List.of(record("a", 1, 0, "x")), Map.of());
     TableStore.Reading reading = store.read();
     Thread.currentThread().interrupt(); // close() does not wait then
@@ -272,7 +272,7 @@ class TableStoreTest {
 
   @RepeatedTest(5)
   void threadsThatWriteAndTidyWhileItIsClosedHearOfIt() throws Exception {
-    TableStore store = new TableStore(folder, 1_000);
+    TableStore store = new TableStore(folder, 1_000, 0);
     int threads = 4;
     CountDownLatch working = new CountDownLatch(2 * threads);
     ExecutorService pool = Executors.newFixedThreadPool(2 * threads);
