@@ -79,6 +79,30 @@ def test_lookups_and_parameters(live: LiveListener) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_a_transaction_reads_one_epoch(live: LiveListener) -> None:
+    name = f"paid_{uuid.uuid4().hex[:8]}"
+    with live.connect() as reader, live.connect() as writer:
+        writer.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, amount INT)")
+        writer.execute(
+            f"CREATE MATERIALIZED VIEW {name}_sum AS SELECT SUM(amount) AS total FROM {name}"
+        )
+        writer.execute(f"INSERT INTO {name} VALUES (1, 5), (2, 7)")
+        writer.execute("FLUSH")
+        total = f"SELECT total FROM {name}_sum"
+        assert writer.execute(total).fetchone() == (12,)
+        for begin in ("BEGIN READ ONLY", "BEGIN ISOLATION LEVEL REPEATABLE READ"):
+            reader.execute(begin)
+            before = reader.execute(total).fetchone()
+            writer.execute(f"UPDATE {name} SET amount = amount + 1")
+            writer.execute("FLUSH")
+            assert writer.execute(total).fetchone() != before
+            assert reader.execute(total).fetchone() == before
+            reader.execute("COMMIT")
+            assert reader.execute(total).fetchone() == writer.execute(total).fetchone()
+        writer.execute(f"DROP MATERIALIZED VIEW {name}_sum")
+        writer.execute(f"DROP TABLE {name}")
+
+
 def test_a_push_query_comes_at_once_and_ends_when_cancelled(live: LiveListener) -> None:
     with live.connect() as connection:
         rows = connection.cursor().stream(FLOW)

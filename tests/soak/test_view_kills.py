@@ -1,7 +1,8 @@
 """Kill the engine, again and again, while the rows below views change.
 
 Afterwards each view is its query's answer, and no record of a view has shown a moment within a
-batch: of transfers between accounts the total is 0 at every moment.
+batch, or of two views of different moments: of transfers between accounts the total is 0 at every
+moment.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from soak.engine_process import START_SECONDS, EngineProcess, let_pass
+from views.whole_epochs import whole_epochs
 
 from benchmarks.tpch import Expected, House, Sender, difference, query_text, tables_text
 from benchmarks.tpch_rows import KEYS, Database
@@ -47,6 +49,16 @@ CREATE MATERIALIZED VIEW totals AS
   WITH c AS (SELECT target AS a, SUM(amount) AS s FROM transfers GROUP BY target),
     d AS (SELECT source AS a, SUM(amount) AS s FROM transfers GROUP BY source)
   SELECT SUM(COALESCE(c.s, 0) - COALESCE(d.s, 0)) AS total FROM c FULL JOIN d ON c.a = d.a;
+
+CREATE MATERIALIZED VIEW credits AS
+  SELECT target AS account, SUM(amount) AS credits FROM transfers GROUP BY target;
+
+CREATE MATERIALIZED VIEW debits AS
+  SELECT source AS account, SUM(amount) AS debits FROM transfers GROUP BY source;
+
+CREATE MATERIALIZED VIEW differences AS
+  SELECT c.account, c.credits - d.debits AS balance
+  FROM credits c JOIN debits d ON c.account = d.account;
 """
 
 
@@ -148,6 +160,11 @@ def _check(house: House, transfers: Transfers, kafka: KafkaClient) -> None:
     shown = [json.loads(record.value)["TOTAL"] for record in records if record.value is not None]
     # Before the first transfer the sum is null.
     assert set(shown) == {None, 0}
+    epochs = whole_epochs(kafka, "DIFFERENCES").values()
+    balances = [[json.loads(value)["BALANCE"] for value in rows.values()] for rows in epochs]
+    full = [each for each in balances if len(each) == ACCOUNTS]
+    assert full
+    assert {sum(each) for each in full} == {0}
 
 
 def test_three_kills(tmp_path: Path) -> None:

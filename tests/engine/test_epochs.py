@@ -1,0 +1,185 @@
+"""What views say is of one moment: transfers among ten accounts, whose balances add up to 0."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from awaiting import await_until
+from engine.live import PATIENCE, Live
+from views.whole_epochs import whole_epochs
+
+from streamsql.engine import Session
+from streamsql.errors import ExternalError
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
+from streamsql.results import Answer
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+ACCOUNTS = 10
+TRANSFERS = """
+SET 'streamsql.sql.semantics' = 'standard';
+SET 'streamsql.consistency.timeout.ms' = '60000';
+CREATE STREAM $transfers (id BIGINT, src INT, dst INT, amount BIGINT)
+  WITH (KAFKA_TOPIC='$transfers', VALUE_FORMAT='JSON', PARTITIONS=2);
+"""
+VIEWS = """
+CREATE MATERIALIZED VIEW $credits AS
+  SELECT dst AS account, SUM(amount) AS credits FROM $transfers GROUP BY dst;
+CREATE MATERIALIZED VIEW $debits AS
+  SELECT src AS account, SUM(amount) AS debits FROM $transfers GROUP BY src;
+CREATE MATERIALIZED VIEW $balance AS
+  SELECT c.account AS account, c.credits - d.debits AS balance
+  FROM $credits c JOIN $debits d ON c.account = d.account;
+CREATE MATERIALIZED VIEW $total AS SELECT SUM(balance) AS total, COUNT(*) AS n FROM $balance;
+"""
+TOTALS = """
+SELECT c.s - d.s, b.s, t.total, b.n, t.n
+FROM (SELECT SUM(credits) AS s FROM $credits) c, (SELECT SUM(debits) AS s FROM $debits) d,
+  (SELECT SUM(balance) AS s, COUNT(*) AS n FROM $balance) b, $total t;
+"""
+Rows = list[tuple[Any, ...]]
+
+
+def _rows(live: Live, sql: str, session: Session) -> Rows:
+    results = list(live.engine.execute(live.sql(sql), session))
+    return [row.values for part in results if isinstance(part, Answer) for row in part.rows]
+
+
+class Transfers:
+    """Transfers of 1 between two accounts, in a thread of their own."""
+
+    def __init__(self, live: Live, kafka: KafkaClient) -> None:
+        self._topic, self._kafka = live.name("TRANSFERS"), kafka
+        self._random = random.Random(7)
+        self.sent = 0
+
+    def send(self, count: int) -> None:
+        records = []
+        for _ in range(count):
+            src, dst = (self._random.randrange(ACCOUNTS) for _ in range(2))
+            row = {"ID": self.sent, "SRC": src, "DST": dst, "AMOUNT": 1}
+            records.append(NewRecord(None, json.dumps(row).encode()))
+            self.sent += 1
+        self._kafka.produce(self._topic, records)
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        stopped = threading.Event()
+
+        def run() -> None:
+            while not stopped.wait(0.02):
+                self.send(20)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+
+
+class Watched:
+    """The totals that are read all the time, until enough have been."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._session = Session(properties=dict(live.session.properties))
+        self.full = 0
+
+    def read(self) -> None:
+        for difference, balance, total, accounts, counted in _rows(
+            self._live, TOTALS, self._session
+        ):
+            assert accounts == counted
+            if accounts == ACCOUNTS:
+                assert (difference, balance, total) == (0, 0, 0)
+                self.full += 1
+
+
+def _check_changelog(kafka: KafkaClient, topic: str, column: str) -> int:
+    """How many epochs had all accounts."""
+    full = 0
+    for rows in whole_epochs(kafka, topic).values():
+        values = [json.loads(value)[column] for value in rows.values()]
+        if len(values) == ACCOUNTS:
+            assert sum(values) == 0
+            full += 1
+    return full
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+def test_the_parts_add_up_to_the_whole(live: Live, kafka: KafkaClient, guarantee: str) -> None:
+    live.run(TRANSFERS + f"SET 'processing.guarantee' = '{guarantee}';" + VIEWS)
+    transfers, watched = Transfers(live, kafka), Watched(live)
+
+    def often() -> bool:
+        watched.read()
+        return watched.full >= 20
+
+    with transfers.going_on():
+        await_until(often, "reads of all accounts", PATIENCE, every=0.01)
+        live.restart()
+        watched.full = 0
+        await_until(often, "reads after a restart", PATIENCE, every=0.01)
+    live.run("FLUSH;")
+    assert _rows(live, "SELECT total, n FROM $total;", live.session) == [(0, ACCOUNTS)]
+    (credits,) = _rows(live, "SELECT SUM(credits) FROM $credits;", live.session)
+    assert credits == (transfers.sent,)
+    assert _check_changelog(kafka, live.name("BALANCE"), "BALANCE") > 2
+
+
+def test_a_session_reads_one_epoch(live: Live, kafka: KafkaClient) -> None:
+    live.run(TRANSFERS + VIEWS)
+    transfers = Transfers(live, kafka)
+    transfers.send(1_000)
+    live.run("FLUSH;")
+    _rows(live, TOTALS, live.session)  # The stores are open from now on.
+    epoch = live.engine.epoch()
+    assert epoch is not None
+    past = Session(properties={**live.session.properties, "streamsql.view.epoch": str(epoch)})
+    sums = "SELECT SUM(credits) FROM $credits;"
+    of_key = "SELECT credits FROM $credits WHERE account = 3;"
+    before = _rows(live, sums, past), _rows(live, of_key, past)
+    assert before[0] == [(1_000,)]
+    transfers.send(500)
+    live.run("FLUSH;")
+    assert _rows(live, sums, live.session) == [(1_500,)]
+    assert (_rows(live, sums, past), _rows(live, of_key, past)) == before
+    past.properties["streamsql.view.epoch"] = "1000000000"
+    with pytest.raises(ExternalError, match="are not kept as of epoch 1000000000"):
+        _rows(live, sums, past)
+
+
+def test_a_view_that_stands_still_holds_back_its_readers_alone(
+    live: Live, kafka: KafkaClient
+) -> None:
+    live.run(TRANSFERS + VIEWS)
+    transfers = Transfers(live, kafka)
+    transfers.send(100)
+    live.run("FLUSH;")
+    query = live.engine.catalog().get(live.name("CREDITS")).created_by_query
+    live.run(f"PAUSE {query};")
+    transfers.send(100)
+    sums = "SELECT SUM(debits) FROM $debits;"
+    session = Session(properties=dict(live.session.properties))
+    session.properties.pop("streamsql.consistency.token", None)
+    await_until(lambda: _rows(live, sums, session) == [(200,)], "the sibling", PATIENCE)
+    balance = live.engine.catalog().get(live.name("BALANCE")).created_by_query
+    assert balance is not None
+    held = live.name("CREDITS")
+    await_until(lambda: _reason_names(live, balance, held), "who holds it back is named", 5)
+    live.run(f"RESUME {query}; FLUSH;")
+    assert _rows(live, "SELECT total, n FROM $total;", live.session) == [(0, ACCOUNTS)]
+    await_until(lambda: not _reason_names(live, balance, held), "it is held back no longer", 5)
+
+
+def _reason_names(live: Live, query: str, holder: str) -> bool:
+    return f"waits for {holder}" in live.query(query).reason
