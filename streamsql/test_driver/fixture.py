@@ -36,6 +36,7 @@ it, room for compiled code is 48 MB unless said, which some hundred tests fill."
 LOG_TOPIC = "processing-log"
 REACHABLE_SECONDS = 30.0
 START_SECONDS = 120.0
+MEMORY_ROOM = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def open_fixture(
 
     ExternalError where either does not start.
     """
-    folder = Path(tempfile.mkdtemp(prefix="streamsql-test-", dir=_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="streamsql-test-", dir=memory_folder()))
     broker = None if bootstrap_servers else EmbeddedBroker(DataDir.at(folder / "kafka"))
     runtime = runtime_for_tests(folder / "spark")
     try:
@@ -143,7 +144,8 @@ def _start(
     return Fixture(spark, kafka, folder, prefix, prefix + LOG_TOPIC)
 
 
-def _memory() -> Path | None:
-    """A folder in memory, where there is one: many small files are written and soon deleted."""
+def memory_folder() -> Path | None:
+    """A folder in memory, where there is one with room: many small files are written and soon
+    deleted."""
     memory = Path("/dev/shm")
-    return memory if memory.is_dir() else None
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free >= MEMORY_ROOM else None

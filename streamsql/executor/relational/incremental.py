@@ -174,7 +174,9 @@ class ViewLowering(Maintenance):
         filters = [each for each in readers if isinstance(each, Filter)]
         if self.root in scans or len(filters) < len(readers):
             return rows.withColumn(_WANTED, F.lit(True))
-        cells = [native.cell(own, quoted(name)) for scan in scans for name, own in scan.columns]
+        # Scans that are copies of one have the same fields.
+        columns = {own.id: (name, own) for scan in scans for name, own in scan.columns}
+        cells = [native.cell(own, quoted(name)) for name, own in columns.values()]
         passes = reduce(
             Column.__or__,
             (F.coalesce(native.column(each.condition), F.lit(False)) for each in filters),

@@ -14,7 +14,9 @@ from streamsql.executor.relational import native
 from streamsql.executor.relational.maintenance import Maintenance
 from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.spark.types import spark_type
+from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Field, Join, JoinKind
+from streamsql.types import common_type, type_of
 
 _KEEPS_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
 
@@ -88,7 +90,15 @@ def _side(
 
 
 def _key(node: Join, side: int) -> list[Column]:
-    return [native.column(equality[side]) for equality in node.equalities]
+    """The values of one side, in types in which equal values of both sides have equal bytes."""
+    return [_alike(equality[side], equality[1 - side]) for equality in node.equalities]
+
+
+def _alike(value: Expression, other: Expression) -> Column:
+    kind, another = type_of(value), type_of(other)
+    found = native.column(value)
+    common = None if kind == another else common_type(kind, another)
+    return found if common is None else found.cast(spark_type(common))
 
 
 def _may_be_null(node: Join) -> bool:
