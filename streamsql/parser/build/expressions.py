@@ -29,6 +29,10 @@ def _text(word: Token | str) -> str:
     return str(word.value) if isinstance(word, Token) else word
 
 
+OF_TRUTH = "of_truth"
+"""In the `meta` of IS NULL: it was written IS UNKNOWN, which takes a condition."""
+
+
 def _binary(node: type[exp.Expr]) -> Any:
     def build(self: object, span: Span, left: Expression, right: Expression) -> Expression:
         return at(node(this=left, expression=right), span)
@@ -40,7 +44,7 @@ def _escaped(node: type[exp.Expr]) -> Any:
     def build(
         self: object, span: Span, operand: Expression, pattern: Expression, character: str
     ) -> Expression:
-        if len(character) != 1:
+        if len(character) != 1 and (character or node is not exp.SimilarTo):
             raise ParseError(f"ESCAPE must be one character: '{character}'", span=span)
         matched = at(node(this=operand, expression=pattern), span)
         return at(exp.Escape(this=matched, expression=exp.Literal.string(character)), span)
@@ -141,6 +145,13 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     is_not_null = _negated(is_null)
 
+    def is_unknown(self, span: Span, operand: Expression) -> Expression:
+        node = self.is_null(span, operand)
+        node.meta[OF_TRUTH] = True
+        return node
+
+    is_not_unknown = _negated(is_unknown)
+
     is_true = _compared_to(exp.NullSafeEQ, True)
     is_not_true = _compared_to(exp.NullSafeNEQ, True)
     is_false = _compared_to(exp.NullSafeEQ, False)
@@ -196,6 +207,8 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     not_ilike = _negated(ilike)
     similar = _binary(exp.SimilarTo)
     not_similar = _negated(similar)
+    similar_escape = _escaped(exp.SimilarTo)
+    not_similar_escape = _negated(similar_escape)
     matches = _binary(exp.RegexpLike)
     not_matches = _negated(matches)
     matches_any_case = _binary(exp.RegexpILike)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from lark import Token
@@ -44,6 +44,7 @@ from streamsql.parser.build.grouping import (
 from streamsql.parser.build.items import with_tokens
 from streamsql.parser.build.over import place, resolve_windows
 from streamsql.parser.build.schemas import check_schema
+from streamsql.types import is_numeric
 
 MAX_AMOUNT = 2**63 - 1
 
@@ -550,7 +551,9 @@ def _offset(span: Span, text: str) -> tuple[int, int]:
 def _row_count(expression: Expression, clause: str) -> int | None:
     """The value of a constant expression, rounded as PostgreSQL rounds it; None for NULL."""
     value = _constant(expression)
-    if value is None and expression.find(exp.Null):
+    texts = (part for part in expression.find_all(exp.Literal) if part.is_string)
+    unknown = any(not _is_number(text.parent) for text in texts)
+    if value is None and expression.find(exp.Null) and not unknown:
         return None
     written = isinstance(expression, exp.Literal)
     whole = value is not None and (not written or value == value.to_integral_value())
@@ -563,8 +566,13 @@ def _row_count(expression: Expression, clause: str) -> int | None:
 def _constant(expression: Expression) -> Decimal | None:
     """The value of numbers and arithmetic; None for all else."""
     match expression:
-        case exp.Literal(is_string=False):
-            return Decimal(expression.name)
+        case exp.Literal():
+            try:
+                return Decimal(expression.name)
+            except InvalidOperation:
+                return None
+        case exp.Cast() if not _is_number(expression):
+            return None
         case exp.Paren() | exp.Cast():
             return _constant(expression.this)
         case exp.Neg():
@@ -574,6 +582,10 @@ def _constant(expression: Expression) -> Decimal | None:
             a, b = _constant(expression.this), _constant(expression.expression)
             return None if a is None or b is None else _ARITHMETIC[type(expression)](a, b)
     return None
+
+
+def _is_number(expression: Expression | None) -> bool:
+    return isinstance(expression, exp.Cast) and is_numeric(expression.args["to"])
 
 
 _ARITHMETIC = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}

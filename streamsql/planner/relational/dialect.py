@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.errors import UnsupportedError
+from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.nodes import Expression
-from streamsql.planner.relational import intervals, typing
+from streamsql.planner.relational import angles, intervals, typing
 from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import (
@@ -191,6 +192,8 @@ def _cast(node: Expression) -> Expression:
         return _to_json(_parsed(node.this))
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
+    if target == STRING and source == NUMERIC:
+        return _replaced(cast(node.this.copy(), STRING), "[.]?0*$", "")
     if target == STRING and source == DOUBLE:
         written = exp.RegexpReplace(
             this=cast(node.this.copy(), STRING),
@@ -275,6 +278,12 @@ def _at_time_zone(node: Expression) -> Expression:
 def _substring(node: Expression) -> Expression:
     """Positions before the first count, too, but have no character."""
     start, length = node.args.get("start"), node.args.get("length")
+    if length is not None and (_whole_number(length) or 0) < 0:
+        raise TypeMismatchError(
+            "negative substring length not allowed",
+            hint="The third argument counts characters.",
+            span=span_of(node),
+        )
     if start is None or (isinstance(start, exp.Literal) and int(start.name) >= 1):
         return node
     first = typed(exp.Greatest(this=start.copy(), expressions=[number(1)], ignore_nulls=True), INT)
@@ -282,10 +291,21 @@ def _substring(node: Expression) -> Expression:
         return exp.Substring(this=node.this.copy(), start=first)
     before = exp.Least(this=start.copy(), expressions=[number(1)], ignore_nulls=True)
     rest = exp.Sub(
-        this=exp.Add(this=operand(length.copy()), expression=before), expression=number(1)
+        this=exp.Add(this=cast(length.copy(), BIGINT), expression=before), expression=number(1)
     )
-    shown = exp.Greatest(this=rest, expressions=[number(0)], ignore_nulls=True)
-    return exp.Substring(this=node.this.copy(), start=first, length=shown)
+    most = exp.Least(this=rest, expressions=[number(2**31 - 1)], ignore_nulls=True)
+    shown = exp.Greatest(this=most, expressions=[number(0)], ignore_nulls=True)
+    return exp.Substring(this=node.this.copy(), start=first, length=cast(shown, INT))
+
+
+def _whole_number(expression: Expression) -> int | None:
+    """The value of a constant; None of other expressions."""
+    match expression:
+        case exp.Paren() | exp.Cast():
+            return _whole_number(expression.this)
+        case exp.Literal() if expression.name.lstrip("-").isdigit():
+            return int(expression.name)
+    return None
 
 
 def _any_case(node: Expression) -> Expression:
@@ -293,21 +313,44 @@ def _any_case(node: Expression) -> Expression:
     return exp.RegexpLike(this=node.this.copy(), expression=pattern)
 
 
-_SPECIAL = set(".^$+*?{}[]()|\\")
-
-
-def _similar(node: Expression) -> Expression:
+def _similar(node: Expression, escape: str = "\\") -> Expression:
     pattern = node.expression
-    if not isinstance(pattern, exp.Literal):
-        raise UnsupportedError(
-            "SIMILAR TO takes a pattern that is a literal in a relational query.",
-            hint="A regular expression with ~ may be computed.",
-            span=span_of(node),
-        )
+    whole: Expression
+    if isinstance(pattern, exp.Literal):
+        whole = exp.Literal.string(f"^(?s:{_similar_pattern(pattern.name, escape)})$")
+    else:
+        for meant, written in ((r"([.^$])", r"\\$1"), (r"(?<!\\)%", ".*"), (r"(?<!\\)_", ".")):
+            pattern = _replaced(pattern, meant, written)
+        parts = [exp.Literal.string("^(?s:"), pattern, exp.Literal.string(")$")]
+        whole = _call("CONCAT", STRING, *parts)
+    found = exp.RegexpLike(this=node.this.copy(), expression=whole)
+    found.meta["pattern"] = node.expression
+    return found
+
+
+def _similar_pattern(text: str, escape: str) -> str:
+    """The regular expression of a pattern of SIMILAR TO."""
     places = {"%": ".*", "_": "."}
-    text = "".join(places.get(c, f"\\{c}" if c in ".^$\\" else c) for c in pattern.name)
-    whole = exp.Literal.string(f"^(?s:{text})$")
-    return exp.RegexpLike(this=node.this.copy(), expression=whole)
+    result, at = "", 0
+    while at < len(text):
+        char = text[at]
+        if escape and char == escape and at + 1 < len(text):
+            at += 1
+            # What stands between two #" is what SUBSTRING gives.
+            result += "" if text[at] == '"' else re.escape(text[at])
+        else:
+            result += places.get(char, f"\\{char}" if char in ".^$\\" else char)
+        at += 1
+    return result
+
+
+def _escaped(node: Expression) -> Expression:
+    """`SIMILAR TO pattern ESCAPE 'x'`; that of LIKE is Spark's."""
+    inner = node.this
+    if not isinstance(inner, exp.RegexpLike) or "pattern" not in inner.meta:
+        return node
+    similar = exp.SimilarTo(this=inner.this.copy(), expression=inner.meta["pattern"].copy())
+    return _similar(similar, node.expression.name)
 
 
 def _regexp_replace(node: Expression) -> Expression:
@@ -471,6 +514,10 @@ def _json_typeof(node: Expression) -> Expression:
     return typed(exp.Case(ifs=ifs), STRING)
 
 
+def _angle(name: str, node: Expression) -> Expression:
+    return angles.of_degrees(name, node.expressions)
+
+
 _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "REGEXP_MATCH": _regexp_match,
     "JSON_ARRAY_ELEMENTS": _json_elements,
@@ -479,6 +526,7 @@ _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "TO_JSONB": lambda node: _to_json(_variant(node.expressions[0])),
     "JSONB_BUILD_OBJECT": _json_object,
     "JSONB_BUILD_ARRAY": _json_array,
+    **{name: partial(_angle, name) for name in angles.NAMES},
     "MAKE_TIMESTAMPTZ": lambda node: _call("MAKE_TIMESTAMP", TIMESTAMP, *node.expressions),
 }
 
@@ -653,6 +701,9 @@ def _bracket(node: Expression) -> Expression:
         return _call("ELEMENT_AT", _kind(node), value, index)
     if isinstance(index, exp.Slice):
         start = index.this if index.this is not None else number(1)
+        if (_whole_number(start) or 0) < 1:
+            start = exp.Greatest(this=start.copy(), expressions=[number(1)], ignore_nulls=True)
+            start = typed(start, INT)
         size = _call("ARRAY_SIZE", INT, value)
         end = index.expression if index.expression is not None else size
         length = exp.Greatest(
@@ -973,6 +1024,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Substring: _substring,
     exp.RegexpILike: _any_case,
     exp.SimilarTo: _similar,
+    exp.Escape: _escaped,
     exp.RegexpReplace: _regexp_replace,
     exp.Anonymous: _named,
     exp.GroupConcat: _group_concat,

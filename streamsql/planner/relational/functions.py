@@ -14,6 +14,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from streamsql import types
 from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
+from streamsql.planner.relational import angles
 from streamsql.planner.relational.expressions import cast, typed
 from streamsql.planner.relational.typing import (
     NUMERIC,
@@ -293,18 +294,9 @@ def _plain(node: type[exp.Expr], *names: str) -> Callable[[list[Expression]], Ex
     return of
 
 
-def _of_degrees(function: str) -> Callable[[list[Expression]], Expression]:
-    """A function of an angle in degrees."""
-    return lambda a: _named(function, _named("RADIANS", a[0]))
-
-
-def _in_degrees(function: str) -> Callable[[list[Expression]], Expression]:
-    """A function whose angle is in degrees."""
-    return lambda a: _named("DEGREES", _named(function, *a))
-
-
-def _named(function: str, *arguments: Expression) -> Expression:
-    return typed(exp.Anonymous(this=function, expressions=list(arguments)), DOUBLE)
+def _hyperbolic_cotangent(arguments: list[Expression]) -> Expression:
+    tangent = typed(exp.Anonymous(this="TANH", expressions=arguments), DOUBLE)
+    return exp.Div(this=cast(exp.Literal.number(1), DOUBLE), expression=tangent)
 
 
 _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
@@ -339,10 +331,10 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "FIRST_VALUE": _ordered(exp.FirstValue),
     "LAST_VALUE": _ordered(exp.LastValue),
     "MEDIAN": _plain(exp.Median, "this"),
-    **{f"{name}D": _of_degrees(name) for name in ("SIN", "COS", "TAN", "COT")},
-    **{f"{name}D": _in_degrees(name) for name in ("ASIN", "ACOS", "ATAN", "ATAN2")},
+    "COTH": _hyperbolic_cotangent,
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
+    "FORMAT": lambda a: exp.Anonymous(this="FORMAT_STRING", expressions=a),
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
 }
 
@@ -537,7 +529,33 @@ def _length(call: Expression) -> SQLType:
     return INT
 
 
+def _substring(call: Expression) -> SQLType:
+    """Of a text, or of BYTES."""
+    return types.BYTES if kind_of(call.this) == types.BYTES else _text(call)
+
+
+def _format(call: Expression) -> SQLType:
+    """FORMAT(pattern, ..), in which a null is an empty text."""
+    pattern, *values = call.expressions
+    pattern.replace(coerced(pattern.copy(), STRING))
+    for value in values:
+        text = _letter(value) if value.type == BOOLEAN else coerced(value.copy(), STRING)
+        empty = typed(exp.Literal.string(""), STRING)
+        value.replace(typed(exp.Coalesce(this=text.copy(), expressions=[empty]), STRING))
+    if isinstance(pattern, exp.Literal) and pattern.name.replace("%%", "").count("%s") > len(
+        values
+    ):
+        raise TypeMismatchError(
+            "too few arguments for format()",
+            hint="Each %s takes an argument.",
+            span=span_of(call),
+        )
+    return STRING
+
+
 def _concat(call: Expression) -> SQLType:
+    if not call.expressions:
+        raise _unknown(call, title(call))
     for value in list(call.expressions):
         value.replace(_letter(value) if value.type == BOOLEAN else coerced(value.copy(), STRING))
     return STRING
@@ -647,7 +665,8 @@ _RULES: dict[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Cbrt), _double),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Log), _double),
     exp.Mod: _mod,
-    **dict.fromkeys((exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Left, exp.Right), _text),
+    exp.Substring: _substring,
+    **dict.fromkeys((exp.Upper, exp.Lower, exp.Trim, exp.Left, exp.Right), _text),
     **dict.fromkeys((exp.Reverse, exp.Initcap, exp.Repeat, exp.Replace), _text),
     **dict.fromkeys((exp.Length, exp.StrPosition, exp.Ascii), _length),
     **dict.fromkeys((exp.Concat, exp.ConcatWs), _concat),
@@ -716,6 +735,7 @@ def _json_object(call: Expression) -> SQLType:
 
 
 _BY_NAME: dict[str, Rule] = {
+    "FORMAT_STRING": _format,
     "TO_JSONB": _json_values,
     "JSONB_BUILD_ARRAY": _json_values,
     "JSONB_BUILD_OBJECT": _json_object,
@@ -732,7 +752,7 @@ _BY_NAME: dict[str, Rule] = {
     "PI": _always(DOUBLE),
     **dict.fromkeys(("SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2"), _doubles),
     **dict.fromkeys(("SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH"), _doubles),
-    **dict.fromkeys(("DEGREES", "RADIANS"), _doubles),
+    **dict.fromkeys(("DEGREES", "RADIANS", *angles.NAMES), _doubles),
     "ARRAY_MAX": _elements,
     "ARRAY_MIN": _elements,
     "ARRAY_DISTINCT": _first_argument,

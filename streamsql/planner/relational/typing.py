@@ -270,6 +270,12 @@ def arithmetic(node: type[exp.Expr], symbol: str, a: Expression, b: Expression) 
     if temporal is not None:
         return temporal
     if is_open(left) and is_open(right):
+        if UNKNOWN in (left, right):
+            raise TypeMismatchError(
+                f"operator is not unique: unknown {symbol} unknown",
+                hint="CAST one of the two.",
+                span=span_of(a) or span_of(b),
+            )
         a, b = coerced(a, INT), coerced(b, INT)
     elif is_open(left):
         a = coerced(a, right)

@@ -303,6 +303,8 @@ def _converts(tokens: Sequence[tuple[str, str]]) -> bool:
     if any(piece == "$" for _, piece in tokens):
         return False
     for (_, piece), (kind, behind) in pairwise(tokens):
+        if kind == "TEXT_LITERAL" and piece in ("+", "-"):
+            return True
         if piece == "::" and not _SYSTEM_TYPE.fullmatch(behind):
             return True
         if kind == "TEXT_LITERAL" and re.fullmatch(r"\w+", piece) and not _CLAUSE.fullmatch(piece):
@@ -327,7 +329,7 @@ def _is_plain(tokens: Sequence[tuple[str, str]], at: int, symbols: frozenset[str
     called = at + 1 < len(tokens) and tokens[at + 1][1] == "("
     if called:
         return piece.lower() in FUNCTIONS or piece.lower() == "version"
-    return not re.fullmatch("(?i)emit|where|group|limit|order|union|case", piece)
+    return not re.fullmatch("(?i)emit|where|group|limit|order|union|case|is", piece)
 
 
 def type_of(kind: str) -> PgType:

@@ -17,9 +17,7 @@ from streamsql.planner.relational.binder.pending import (
     WindowCall,
 )
 from streamsql.planner.relational.binder.rules import Allowed
-from streamsql.planner.relational.expressions import (
-    typed,
-)
+from streamsql.planner.relational.expressions import ids_in, null, typed
 from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import DOUBLE, INTERVAL
@@ -60,6 +58,9 @@ class AggregateRules(CallRules):
         kind = kind_of(items[0].this)
         function = node.this.name.upper()
         shares = [inner.bind(share) for share in node.this.expressions]
+        if shares and shares[0].find(exp.Null) is not None and not ids_in(shares[0]):
+            kind = DOUBLE if function == "PERCENTILE_CONT" else kind
+            return typed(exp.Max(this=null(kind)), kind)
         if function == "PERCENTILE_CONT":
             kind = DOUBLE
             items[0].set("this", coerced(items[0].this.copy(), DOUBLE))

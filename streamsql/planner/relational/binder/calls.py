@@ -22,6 +22,9 @@ from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import INT, INTERVAL, LOCAL_TIMESTAMP, STRING
 
+_OPERATORS: dict[str, type[exp.Expr]] = {"BOOLEQ": exp.EQ, "BOOLNE": exp.NEQ}
+"""Functions of operators."""
+
 
 class CallRules(Rules):
     """Of calls."""
@@ -34,6 +37,9 @@ class CallRules(Rules):
             kind = types.named(function)
             assert kind is not None
             return self.bind(exp.Cast(this=node.expressions[0], to=kind.copy()))
+        if function in _OPERATORS and len(node.expressions) == 2:
+            left, right = node.expressions
+            return self.bind(_OPERATORS[function](this=left, expression=right))
         if function == "PG_TYPEOF" and len(node.expressions) == 1:
             name = typing.postgres_name(kind_of(self.bind(node.expressions[0])))
             return typed(exp.Literal.string(name), STRING)

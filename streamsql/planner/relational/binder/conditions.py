@@ -89,6 +89,8 @@ class ConditionRules(Rules):
 
     def _is(self, node: exp.Is) -> Expression:
         value = node.expression
+        if isinstance(value, exp.Null) and node.meta.get("of_truth"):
+            return is_null(self._truth(node.this, "IS UNKNOWN"))
         if isinstance(value, exp.Null):
             inner = self.bind(node.this)
             return is_null(coerced(inner, STRING) if kind_of(inner) in (UNKNOWN, NULL) else inner)

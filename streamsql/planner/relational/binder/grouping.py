@@ -202,8 +202,8 @@ class Groups:
             if not members:
                 results.append(self._whole(relation, outer, which, aggregates, n))
         grouped = results[0]
-        if len(results) > 1:
-            columns = results[0].fields
+        if len(results) > 1 or not some:
+            columns = (*outer, which, *(field for field, _ in aggregates))
             grouped = UnionAll(tuple(results), columns)
         for name, part in self.pending.parts.items():
             if isinstance(part, Grouping):

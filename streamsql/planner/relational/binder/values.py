@@ -156,6 +156,8 @@ class ValueRules(Rules):
 
     def _cast(self, node: exp.Cast) -> Expression:
         target = typing.standard(node.args["to"])
+        if types.is_array(target) and _is_empty(node.this):
+            return cast(exp.Array(expressions=[]), target)
         value = self.bind(node.this)
         if typing.is_same(kind_of(value), target):
             return value
@@ -178,6 +180,12 @@ class ValueRules(Rules):
             query = self.query(inner, self.scope)
             kind = types.array(query.fields[0].type)
             return self.pending.placeholder(ArrayQuery(query), kind)
+        if _is_empty(node):
+            raise TypeMismatchError(
+                "cannot determine type of empty array",
+                hint="CAST it: ARRAY[]::INT[].",
+                span=span_of(node),
+            )
         return functions.typed_call(exp.Array(expressions=self.bind_all(node.expressions)), "ARRAY")
 
     def _bracket(self, node: exp.Bracket) -> Expression:
@@ -245,6 +253,10 @@ def row(values: Sequence[tuple[str, Expression]]) -> Expression:
         for (name, kind), (_, value) in zip(kinds, values, strict=True)
     ]
     return typed(exp.Struct(expressions=parts), types.row(kinds))
+
+
+def _is_empty(node: Expression) -> bool:
+    return isinstance(node, exp.Array) and not node.expressions and not node.args.get("query")
 
 
 def _scientific(node: exp.Literal) -> Expression:
