@@ -414,6 +414,12 @@ def _group_concat(node: Expression) -> Expression:
     values are the text of an array: Spark cannot plan LISTAGG with an order beside aggregates of
     DISTINCT values, nor LISTAGG of DISTINCT values with OVER."""
     separator = node.args.get("separator") or exp.Literal.string("")
+    if separator.find(exp.Column):
+        raise UnsupportedError(
+            "STRING_AGG takes a constant separator in a relational query.",
+            hint="A separator of each row may be part of the value: STRING_AGG(s || v, '').",
+            span=span_of(separator) or span_of(node),
+        )
     if isinstance(node.this, exp.Order | exp.Distinct):
         return _collected(
             node, STRING, lambda rows: _call("ARRAY_JOIN", STRING, rows, separator), nulls=False
