@@ -75,6 +75,11 @@ class _Session:
         self._session = Session({SEMANTICS: "standard"}, remote=True)
 
     def run(self, sql: str) -> Outcome:
+        from streamsql.postgres.sql.commands import Nothing, command_of
+
+        # As over PostgreSQL's protocol: CREATE INDEX.
+        if isinstance(command_of(sql, frozenset()), Nothing):
+            return Outcome()
         rows: list[list[str | None]] = []
         count = None
         for result in self._engine.execute(sql.rstrip().rstrip(";") + ";", self._session):
