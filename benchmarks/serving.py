@@ -77,21 +77,21 @@ class Server:
         self._data = folder / "data"
         self._log = folder / "server.log"
         self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         command = [sys.executable, "-m", "streamsql.cli.main", "server", "--data", str(self._data)]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [*command, "--listen", f"127.0.0.1:{self.port}", *self._more],
                 stdout=log,
                 stderr=log,
             )
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(60)
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
 
     def ask(self, path: str, body: dict[str, Any]) -> Any:
         """The answer as JSON; raises OSError where there is none (yet)."""

@@ -38,7 +38,8 @@ public final class Epochs {
   /** How long a view may be behind and still take the epochs that have begun since. */
   private static final long KEPT_MILLIS = 600_000;
 
-  private static final long LOOK_MILLIS = 250;
+  private static final long LOOK_MILLIS = 10_000;
+  private static final long LEAST_MILLIS = 10;
   private static final long COMMIT_MILLIS = 30_000;
 
   private record Epoch(long number, long time, Map<String, Map<Integer, Long>> cut) {}
@@ -57,6 +58,9 @@ public final class Epochs {
   private long number;
   private boolean joined;
   private Thread thread;
+
+  /** Whether the thread waits for records, and may be interrupted. */
+  private boolean resting;
 
   /**
    * @param clock the time in milliseconds since the Unix epoch
@@ -93,6 +97,8 @@ public final class Epochs {
       thread = new Thread(this::run, "epochs");
       thread.setDaemon(true);
       thread.start();
+    } else if (resting) {
+      thread.interrupt();
     }
     notifyAll();
     return view;
@@ -151,12 +157,24 @@ public final class Epochs {
           return;
         }
         decide();
-      } catch (InterruptedException stopped) {
-        return;
+      } catch (InterruptedException byNewView) {
+        await(0);
       } catch (RuntimeException failed) {
         LOG.warn("No epoch can begin; retrying", failed);
-        joined = true;
-        pause(PATIENCE_MILLIS);
+        await(PATIENCE_MILLIS);
+      }
+    }
+  }
+
+  /** The next epoch, which could not begin, is to begin after this time. */
+  private synchronized void await(long millis) {
+    joined = true;
+    long end = clock.getAsLong() + millis;
+    for (long left = millis; left > 0; left = end - clock.getAsLong()) {
+      try {
+        wait(left);
+      } catch (InterruptedException byNewView) {
+        return;
       }
     }
   }
@@ -165,7 +183,7 @@ public final class Epochs {
   private synchronized boolean await() throws InterruptedException {
     long end = clock.getAsLong() + PATIENCE_MILLIS;
     while (views.isEmpty() && clock.getAsLong() < end) {
-      wait(LOOK_MILLIS);
+      wait(PATIENCE_MILLIS);
     }
     if (views.isEmpty()) {
       thread = null;
@@ -205,8 +223,36 @@ public final class Epochs {
       begin(cut, now);
       return;
     }
-    topics.awaitOthers(written, Math.min(due() - now, LOOK_MILLIS));
-    settle(); // A view that gathers changes for longer than others may have waited for its time.
+    rest(written, Math.min(due(), gathered(now)) - now);
+    settle();
+  }
+
+  /** When a view that gathers changes for longer than others takes them. */
+  private synchronized long gathered(long now) {
+    return views.stream()
+        .filter(view -> view.done() < number)
+        .mapToLong(EpochView::earliest)
+        .filter(time -> time > now)
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+
+  /** Returns when the topics have news, a view has joined, or this time has passed. */
+  private void rest(Map<String, Map<Integer, Long>> written, long millis)
+      throws InterruptedException {
+    synchronized (this) {
+      if (joined) {
+        return;
+      }
+      resting = true;
+    }
+    try {
+      topics.awaitOthers(written, Math.max(LEAST_MILLIS, Math.min(millis, LOOK_MILLIS)));
+    } finally {
+      synchronized (this) {
+        resting = false;
+      }
+    }
   }
 
   private synchronized boolean isNews(Map<String, Map<Integer, Long>> cut, long now) {
@@ -239,14 +285,6 @@ public final class Epochs {
     while (begun.size() > 1 && begun.getFirst().time() < now - KEPT_MILLIS) {
       long gone = begun.removeFirst().number();
       done.values().forEach(ends -> ends.headMap(gone, true).clear());
-    }
-  }
-
-  private static void pause(long millis) {
-    try {
-      Thread.sleep(millis);
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
     }
   }
 
