@@ -11,6 +11,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -159,6 +160,8 @@ public final class Epochs {
         decide();
       } catch (InterruptedException byNewView) {
         await(0);
+      } catch (KafkaException unreachable) {
+        await(PATIENCE_MILLIS); // Views have nothing to read until the cluster is back.
       } catch (RuntimeException failed) {
         LOG.warn("No epoch can begin; retrying", failed);
         await(PATIENCE_MILLIS);
@@ -259,9 +262,10 @@ public final class Epochs {
     return begun.isEmpty() || !begun.getLast().cut().equals(cut) || due() <= now;
   }
 
+  /** When a view that has done all epochs has rows without records. */
   private synchronized long due() {
     return views.stream()
-        .filter(view -> !view.works())
+        .filter(view -> view.waits() && view.done() == number)
         .mapToLong(EpochView::due)
         .min()
         .orElse(Long.MAX_VALUE);
