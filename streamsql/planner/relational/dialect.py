@@ -192,6 +192,8 @@ def _cast(node: Expression) -> Expression:
         return _to_json(_parsed(node.this))
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
+    if target == BOOLEAN and source in (STRING, UNKNOWN):
+        return cast(_truth_word(node.this), target)
     if target == STRING and source == NUMERIC:
         return _replaced(cast(node.this.copy(), STRING), "[.]?0*$", "")
     if target == STRING and source == DOUBLE:
@@ -207,6 +209,14 @@ def _cast(node: Expression) -> Expression:
         shown = cast(node.this.copy(), STRING)
         return _call("CONCAT", STRING, shown, exp.Literal.string("+00"))
     return node
+
+
+def _truth_word(text: Expression) -> Expression:
+    """Spark knows the letters and the whole words, but for `on` and `off`."""
+    word = _call("LOWER", STRING, _call("TRIM", STRING, text))
+    for short, whole in (("on|tr|tru|ye", "true"), ("of|off|fa|fal|fals", "false")):
+        word = _replaced(word, f"^({short})$", whole)
+    return word
 
 
 def _temporal_cast(value: Expression, source: SQLType, target: SQLType) -> Expression:

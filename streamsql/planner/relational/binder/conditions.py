@@ -22,6 +22,7 @@ from streamsql.planner.relational.expressions import (
     disjunction,
     is_null,
     negation,
+    null,
     operand,
     typed,
 )
@@ -172,6 +173,9 @@ class ConditionRules(Rules):
         if isinstance(values, exp.Paren):
             values = values.this
         if isinstance(values, exp.Array):
+            if values.expressions and all(isinstance(v, exp.Null) for v in values.expressions):
+                # An array of nulls has texts.
+                typing.comparable(self.bind(node.this), null(STRING), SYMBOLS[type(node)])
             parts = [
                 self.bind(type(node)(this=node.this, expression=v)) for v in values.expressions
             ]
