@@ -111,6 +111,7 @@ _TRIVIA = frozenset({"SPACE", "COMMENT"})
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([0-7]{1,3})|(.))", re.DOTALL
 )
+_ASCII = 128
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -120,8 +121,19 @@ def _unescaped(escape: re.Match[str]) -> str:
     code = short or four or eight
     if code or octal:
         number = int(code, 16) if code else int(octal, 8)
+        if (short or octal) and number >= _ASCII:
+            return bytes([number & 0xFF]).decode("ascii", "surrogateescape")
         return chr(number) if number <= sys.maxunicode else escape.group()
     return _ESCAPED.get(character, character)
+
+
+def _escaped_text(written: str) -> str | None:
+    """The value of E'..', in which `\\x` and octal digits are bytes; None if they are no UTF-8."""
+    text = _ESCAPE.sub(_unescaped, written[2:-1].replace("''", "'"))
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return None
 
 
 class Lines:
@@ -178,7 +190,8 @@ def _meaning(kind: str, written: str) -> tuple[str, str]:
     if kind == "TEXT_LITERAL":
         return kind, written[1:-1].replace("''", "'")
     if kind == "ESCAPED_TEXT":
-        return "TEXT_LITERAL", _ESCAPE.sub(_unescaped, written[2:-1].replace("''", "'"))
+        text = _escaped_text(written)
+        return ("ILLEGAL", written) if text is None else ("TEXT_LITERAL", text)
     if kind == "QUOTED":
         quote = written[0]
         return "IDENTIFIER", written[1:-1].replace(quote * 2, quote)
