@@ -102,5 +102,7 @@ def test_only_the_bridge_listens_to_queries(spark: SparkSession) -> None:
         return len(cast(Any, spark)._jsparkSession.streams().listListeners())
 
     before = listeners()
-    Dataflow.of(spark, 1).writer(spark.readStream.format("rate").load(), "unused", None)
+    Dataflow.of(spark, 1).writer(
+        spark.readStream.format("rate").load(), "unused", None, resumes=False
+    )
     assert listeners() == before

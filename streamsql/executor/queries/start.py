@@ -20,7 +20,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
-from streamsql.executor.queries.checkpoint import remove_torn_files
+from streamsql.executor.queries.checkpoint import has_commits, remove_torn_files
 from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
@@ -116,7 +116,8 @@ def _sink(
 def _writer(spec: StreamingQuerySpec, sink: Any) -> DataStreamWriter:
     """Gives the query's rows to the sink; None: to nothing."""
     if spec.view is not None:
-        return spec.view.writer(spec.frame, str(spec.checkpoint), sink)
+        resumes = has_commits(spec.checkpoint)
+        return spec.view.writer(spec.frame, str(spec.checkpoint), sink, resumes=resumes)
     if sink is None:
         return spec.frame.writeStream.format("noop")
     return spec.jvm.kafka_writer(spec.frame, sink)

@@ -59,13 +59,15 @@ class Dataflow:
         """Makes the rows the result of the dataflow."""
         self.java.end(cast(Any, rows)._jdf)
 
-    def writer(self, records: DataFrame, checkpoint: str, sink: Any) -> DataStreamWriter:
+    def writer(
+        self, records: DataFrame, checkpoint: str, sink: Any, *, resumes: bool
+    ) -> DataStreamWriter:
         """A stream writer of the topics' records, which runs the dataflow over each batch and
-        gives the result to the sink; None: to nothing."""
+        gives the result to the sink; None: to nothing. A view that resumes is compiled at once."""
         views = cast(Any, self.spark)._jvm.io.streamsql.views
         writer = records.writeStream
         cast(Any, writer)._jwrite = views.ViewSink.write(
-            cast(Any, records)._jdf, self.java, checkpoint, sink
+            cast(Any, records)._jdf, self.java, checkpoint, resumes, sink
         )
         return writer
 

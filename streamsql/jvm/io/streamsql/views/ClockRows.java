@@ -21,7 +21,8 @@ final class ClockRows extends RootRows<InternalRow> {
 
   @Override
   public Iterator<InternalRow> compute(Partition split, TaskContext context) {
-    List<InternalRow> rows = List.of(new Results(1).row(batch.time * MICROS));
+    List<InternalRow> rows =
+        batch.isRehearsal() ? List.of() : List.of(new Results(1).row(batch.time * MICROS));
     return CollectionConverters.asScala(rows.iterator());
   }
 }

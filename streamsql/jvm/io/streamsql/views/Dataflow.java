@@ -104,6 +104,10 @@ public final class Dataflow {
     return fragment;
   }
 
+  SparkSession session() {
+    return session;
+  }
+
   /** The rows of its end. */
   RDD<InternalRow> rows(Transport transport, ViewStores stores) {
     return new Computation(transport, stores).rows(end);

@@ -38,7 +38,8 @@ public final class GivenBatches {
     this.session = session;
     this.dataflow = dataflow;
     session.streams(); // which starts the coordinator of state stores
-    stores = new ViewStores(session, checkpoint, UUID.randomUUID().toString());
+    stores = new ViewStores(checkpoint);
+    stores.begin(session, UUID.randomUUID().toString());
   }
 
   /**
@@ -70,6 +71,7 @@ public final class GivenBatches {
   private List<String[]> inOneTask(Map<String, RDD<InternalRow>> topics, Transport.Batch next) {
     if (local == null) {
       local = new LocalBatches(session.sparkContext(), dataflow, stores);
+      local.rehearse();
     }
     List<String[]> results = new ArrayList<>();
     local.run(topics, next, (part, rows) -> rows.forEachRemaining(row -> results.add(result(row))));

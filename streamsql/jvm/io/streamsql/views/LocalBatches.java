@@ -26,7 +26,7 @@ final class LocalBatches implements Transport {
   private final Map<String, LocalRecords> topics = new HashMap<>();
   private final List<LocalRows> kept = new ArrayList<>();
   private final RDD<InternalRow> rows;
-  private final Batch batch = new Batch(-1, 0);
+  private final Batch batch = new Batch(Batch.REHEARSAL, 0);
 
   /** What takes the rows of a partition. */
   interface Writer {
@@ -36,6 +36,11 @@ final class LocalBatches implements Transport {
   LocalBatches(SparkContext context, Dataflow dataflow, ViewStores stores) {
     this.context = context;
     rows = dataflow.rows(this, stores);
+  }
+
+  /** Runs all of it without records, so that its code is there when the first ones come. */
+  void rehearse() {
+    run(Map.of(), new Batch(Batch.REHEARSAL, 0), (part, none) -> none.forEachRemaining(row -> {}));
   }
 
   /** Computes and writes one batch. */

@@ -36,7 +36,8 @@ final class OperatorRows extends RDD<InternalRow> {
   public scala.collection.Iterator<InternalRow> compute(Partition split, TaskContext context) {
     Iterator<InternalRow> rows =
         CollectionConverters.asJava(this.<InternalRow>firstParent(TYPE).iterator(split, context));
-    if (!rows.hasNext()) {
+    // Constants have rows even then.
+    if (!rows.hasNext() || batch.isRehearsal()) {
       return CollectionConverters.asScala(Collections.<InternalRow>emptyIterator());
     }
     if (!operator.hasState()) {

@@ -17,9 +17,16 @@ interface Transport {
     /** When it was planned (ms since the epoch): the same if it is repeated. */
     long time;
 
+    /** Of no batch: nothing has rows, and no store is opened. */
+    static final long REHEARSAL = -1;
+
     Batch(long number, long time) {
       this.number = number;
       this.time = time;
+    }
+
+    boolean isRehearsal() {
+      return number == REHEARSAL;
     }
   }
 

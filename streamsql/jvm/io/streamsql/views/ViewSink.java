@@ -14,6 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
@@ -45,28 +49,62 @@ public final class ViewSink implements Sink {
 
   private static final Map<String, ViewSink> PREPARED = new ConcurrentHashMap<>();
 
-  private final Dataflow dataflow;
-  private final String checkpoint;
-  private final KafkaSink writer;
-  private String run;
-  private ViewStores stores;
-  private LocalBatches local;
+  private static final ExecutorService REHEARSING =
+      Executors.newSingleThreadExecutor(
+          task -> {
+            Thread thread = new Thread(task, "view rehearsals");
+            thread.setDaemon(true);
+            return thread;
+          });
 
-  private ViewSink(Dataflow dataflow, String checkpoint, KafkaSink writer) {
+  private final Dataflow dataflow;
+  private final boolean resumes;
+  private final KafkaSink writer;
+  private final ViewStores stores;
+  private final FutureTask<LocalBatches> rehearsal;
+  private LocalBatches local;
+  private String run;
+
+  private ViewSink(Dataflow dataflow, String checkpoint, boolean resumes, KafkaSink writer) {
     this.dataflow = dataflow;
-    this.checkpoint = checkpoint;
+    this.resumes = resumes;
     this.writer = writer;
+    stores = new ViewStores(checkpoint);
+    rehearsal = new FutureTask<>(this::rehearsed);
+  }
+
+  /** Spark compiles the code of fragments when they first run: here, without records. */
+  private LocalBatches rehearsed() {
+    LocalBatches made = new LocalBatches(dataflow.session().sparkContext(), dataflow, stores);
+    made.rehearse();
+    return made;
+  }
+
+  /** In the background, unless it is done. */
+  private void rehearse() {
+    if (isLocal()) {
+      REHEARSING.execute(
+          () -> {
+            SparkSession.setActiveSession(dataflow.session());
+            rehearsal.run();
+          });
+    }
   }
 
   /**
    * A writer for the records of a view's topics.
    *
+   * @param resumes whether the checkpoint has a batch: the next one is small, in all likelihood
    * @param writer takes what the dataflow gives; null: nothing does
    */
   public static DataStreamWriter<Row> write(
-      Dataset<Row> records, Dataflow dataflow, String checkpoint, KafkaSink writer) {
+      Dataset<Row> records,
+      Dataflow dataflow,
+      String checkpoint,
+      boolean resumes,
+      KafkaSink writer) {
     String id = UUID.randomUUID().toString();
-    PREPARED.put(id, new ViewSink(dataflow, checkpoint, writer));
+    PREPARED.put(id, new ViewSink(dataflow, checkpoint, resumes, writer));
     return records.writeStream().format(Provider.class.getName()).option(ID, id);
   }
 
@@ -78,7 +116,11 @@ public final class ViewSink implements Sink {
         scala.collection.immutable.Map<String, String> parameters,
         Seq<String> partitions,
         OutputMode mode) {
-      return PREPARED.remove(parameters.apply(ID));
+      ViewSink sink = PREPARED.remove(parameters.apply(ID));
+      if (sink.resumes) {
+        sink.rehearse();
+      }
+      return sink;
     }
   }
 
@@ -86,9 +128,9 @@ public final class ViewSink implements Sink {
   public void addBatch(long number, Dataset<Row> batch) {
     var frame = (org.apache.spark.sql.classic.Dataset<Row>) batch;
     SparkSession session = frame.sparkSession();
-    if (stores == null) {
+    if (run == null) {
       run = session.sparkContext().getLocalProperty(QueryRun.ID);
-      stores = new ViewStores(session, checkpoint, run);
+      stores.begin(session, run);
     }
     var execution = (IncrementalExecution) frame.queryExecution();
     long time = execution.offsetSeqMetadata().batchTimestampMs();
@@ -104,14 +146,8 @@ public final class ViewSink implements Sink {
     long number = next.number;
     long epoch = QueryInputs.epoch(run);
     List<MicroBatchScanExec> scans = scans(execution);
-    if (isLocal(session) && records(scans) <= LOCAL_RECORDS) {
-      if (local == null) {
-        local = new LocalBatches(session.sparkContext(), dataflow, stores);
-        if (writer != null) {
-          writer.measureFrom(local::oldest);
-        }
-      }
-      local.run(topics(scans), next, (part, rows) -> write(writer, part, rows, number, epoch));
+    if (isLocal() && records(scans) <= LOCAL_RECORDS) {
+      local().run(topics(scans), next, (part, rows) -> write(writer, part, rows, number, epoch));
       return;
     }
     try (var stages = new ShuffledBatch(session.sparkContext(), topics(scans), next)) {
@@ -121,10 +157,35 @@ public final class ViewSink implements Sink {
           .toJavaRDD()
           .foreachPartition(rows -> write(sink, TaskContext.getPartitionId(), rows, number, epoch));
     }
+    rehearse();
   }
 
-  private boolean isLocal(SparkSession session) {
-    return session.sparkContext().isLocal() && dataflow.isStatic();
+  private boolean isLocal() {
+    return dataflow.session().sparkContext().isLocal() && dataflow.isStatic();
+  }
+
+  /** The rehearsed batches; this thread does what the other one has not begun. */
+  private LocalBatches local() {
+    if (local == null) {
+      rehearsal.run();
+      try {
+        local = rehearsal.get();
+      } catch (ExecutionException e) {
+        throw ViewSink.<RuntimeException>asItIs(e.getCause());
+      } catch (InterruptedException e) {
+        throw ViewSink.<RuntimeException>asItIs(e);
+      }
+      if (writer != null) {
+        writer.measureFrom(local::oldest);
+      }
+    }
+    return local;
+  }
+
+  /** Spark knows an interrupted batch by the class of its exception. */
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+  private static <E extends Throwable> E asItIs(Throwable thrown) throws E {
+    throw (E) thrown;
   }
 
   /** Of topics that have records. */

@@ -62,12 +62,18 @@ final class ViewStores implements Serializable {
   private static final String COUNTS =
       "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows";
 
-  private final String folder;
-  private final UUID run;
-  private final StateStoreConf settings;
-  private final Broadcast<SerializableConfiguration> hadoop;
+  private final String checkpoint;
+  private String folder;
+  private UUID run;
+  private StateStoreConf settings;
+  private Broadcast<SerializableConfiguration> hadoop;
 
-  ViewStores(SparkSession spark, String checkpoint, String run) {
+  ViewStores(String checkpoint) {
+    this.checkpoint = checkpoint;
+  }
+
+  /** Before the first batch of a run. */
+  void begin(SparkSession spark, String run) {
     Configuration configuration = spark.sessionState().newHadoopConf();
     configuration.set(StreamExecution.RUN_ID_KEY(), run);
     SQLConf own = spark.sessionState().conf().clone();
