@@ -24,6 +24,10 @@ public final class EpochView {
   private long earliest;
   private Map<Integer, Long> ends;
 
+  /**
+   * @param begun the number of the newest epoch, which the view does not do: its topics may have
+   *     been others then
+   */
   EpochView(
       Epochs epochs,
       String query,
@@ -31,7 +35,9 @@ public final class EpochView {
       Set<String> bases,
       Set<String> inputs,
       long freshness,
-      LongSupplier due) {
+      LongSupplier due,
+      long begun) {
+    this.done = begun;
     this.epochs = epochs;
     this.query = query;
     this.topic = topic;

@@ -89,7 +89,7 @@ public final class Epochs {
       Set<String> inputs,
       long freshness,
       LongSupplier due) {
-    EpochView view = new EpochView(this, query, topic, bases, inputs, freshness, due);
+    EpochView view = new EpochView(this, query, topic, bases, inputs, freshness, due, number);
     views.add(view);
     // Its topic may be another one of the same name.
     done.put(topic, new TreeMap<>());

@@ -211,6 +211,20 @@ class EpochsTest {
   }
 
   @Test
+  void aViewDoesNoEpochOfATopicThatIsGone() throws Exception {
+    View first = new View("first", Set.of("base"), Set.of());
+    for (long n = 1; n <= 9; n++) {
+      topics.written.put("base", n);
+      get(first.batchSoon());
+    }
+    first.joined.close();
+    topics.written.put("base", 2L); // It has been deleted and created again.
+    View second = new View("second", Set.of("base"), Set.of());
+    get(second.batchSoon());
+    assertEquals(2L, second.at.get("base"));
+  }
+
+  @Test
   void whoHoldsAViewBackIsKnown() throws Exception {
     View first = new View("first", Set.of("base"), Set.of());
     View second = new View("second", Set.of(), Set.of("first"));
