@@ -62,7 +62,7 @@ public final class EpochView {
     synchronized (epochs) {
       waiting = positions;
       try {
-        epochs.settle();
+        epochs.begins(this);
         while (current == null) {
           epochs.wait();
         }

@@ -57,11 +57,15 @@ public final class Epochs {
   private final Map<String, NavigableMap<Long, Map<Integer, Long>>> done = new HashMap<>();
 
   private long number;
-  private boolean joined;
+
+  /** How many views have joined, and how many of them had by the newest epoch. */
+  private long joined;
+
+  private long served;
   private Thread thread;
 
-  /** Whether the thread waits for records, and may be interrupted. */
-  private boolean resting;
+  /** Until when the thread waits for records, and may be interrupted; 0: it does not. */
+  private long restsUntil;
 
   /**
    * @param clock the time in milliseconds since the Unix epoch
@@ -93,12 +97,12 @@ public final class Epochs {
     views.add(view);
     // Its topic may be another one of the same name.
     done.put(topic, new TreeMap<>());
-    joined = true;
+    joined++;
     if (thread == null) {
       thread = new Thread(this::run, "epochs");
       thread.setDaemon(true);
       thread.start();
-    } else if (resting) {
+    } else if (restsUntil > 0) {
       thread.interrupt();
     }
     notifyAll();
@@ -158,27 +162,22 @@ public final class Epochs {
           return;
         }
         decide();
-      } catch (InterruptedException byNewView) {
-        await(0);
+      } catch (InterruptedException byView) {
+        // One has joined, or is due before the time until which the thread would have waited.
       } catch (KafkaException unreachable) {
-        await(PATIENCE_MILLIS); // Views have nothing to read until the cluster is back.
+        pause(); // Views have nothing to read until the cluster is back.
       } catch (RuntimeException failed) {
         LOG.warn("No epoch can begin; retrying", failed);
-        await(PATIENCE_MILLIS);
+        pause();
       }
     }
   }
 
-  /** The next epoch, which could not begin, is to begin after this time. */
-  private synchronized void await(long millis) {
-    joined = true;
-    long end = clock.getAsLong() + millis;
-    for (long left = millis; left > 0; left = end - clock.getAsLong()) {
-      try {
-        wait(left);
-      } catch (InterruptedException byNewView) {
-        return;
-      }
+  private static void pause() {
+    try {
+      Thread.sleep(PATIENCE_MILLIS);
+    } catch (InterruptedException byView) {
+      // It tries earlier.
     }
   }
 
@@ -192,7 +191,7 @@ public final class Epochs {
       thread = null;
       return false;
     }
-    while (!joined && !begun.isEmpty()) {
+    while (joined == served && !begun.isEmpty()) {
       long since = clock.getAsLong() - begun.getLast().time();
       long least = views.stream().mapToLong(view -> view.freshness).min().orElse(0);
       long left = unfinished() >= OPEN ? Math.max(least, PATIENCE_MILLIS) - since : least - since;
@@ -213,20 +212,21 @@ public final class Epochs {
 
   private void decide() throws InterruptedException {
     Set<String> bases = new HashSet<>();
+    long serves;
     boolean first;
     synchronized (this) {
       views.forEach(view -> bases.addAll(view.bases));
-      first = joined;
-      joined = false;
+      serves = joined;
+      first = serves != served;
     }
     Map<String, Map<Integer, Long>> written = topics.written(bases);
     Map<String, Map<Integer, Long>> cut = topics.committed(written);
     long now = clock.getAsLong();
     if (first || isNews(cut, now)) {
-      begin(cut, now);
+      begin(cut, now, serves);
       return;
     }
-    rest(written, Math.min(due(), gathered(now)) - now);
+    rest(written, now);
     settle();
   }
 
@@ -240,21 +240,32 @@ public final class Epochs {
         .orElse(Long.MAX_VALUE);
   }
 
-  /** Returns when the topics have news, a view has joined, or this time has passed. */
-  private void rest(Map<String, Map<Integer, Long>> written, long millis)
-      throws InterruptedException {
+  /** Returns when the topics have news, a view has joined, or one is due. */
+  private void rest(Map<String, Map<Integer, Long>> written, long now) throws InterruptedException {
+    long most;
     synchronized (this) {
-      if (joined) {
+      if (joined != served) {
         return;
       }
-      resting = true;
+      long due = Math.min(due(), gathered(now)) - now;
+      most = Math.max(LEAST_MILLIS, Math.min(due, LOOK_MILLIS));
+      restsUntil = clock.getAsLong() + most;
     }
     try {
-      topics.awaitOthers(written, Math.max(LEAST_MILLIS, Math.min(millis, LOOK_MILLIS)));
+      topics.awaitOthers(written, most);
     } finally {
       synchronized (this) {
-        resting = false;
+        restsUntil = 0;
       }
+    }
+  }
+
+  /** A view has done its batch: it may be due while the thread rests. */
+  synchronized void begins(EpochView view) {
+    settle();
+    long due = view.done() < number ? view.earliest() : view.due();
+    if (view.waits() && due < restsUntil) {
+      thread.interrupt();
     }
   }
 
@@ -271,7 +282,8 @@ public final class Epochs {
         .orElse(Long.MAX_VALUE);
   }
 
-  private void begin(Map<String, Map<Integer, Long>> cut, long now) throws InterruptedException {
+  private void begin(Map<String, Map<Integer, Long>> cut, long now, long serves)
+      throws InterruptedException {
     long next;
     synchronized (this) {
       number = Math.max(number, log.newest()) + 1;
@@ -280,6 +292,7 @@ public final class Epochs {
     log.begins(next, now, cut);
     synchronized (this) {
       begun.add(new Epoch(next, now, cut));
+      served = serves;
       forget(now);
       settle();
     }

@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -51,10 +52,11 @@ class EpochsTest {
     }
 
     @Override
-    public void awaitOthers(Map<String, Map<Integer, Long>> known, long millis) {
+    public void awaitOthers(Map<String, Map<Integer, Long>> known, long millis)
+        throws InterruptedException {
       long deadline = System.nanoTime() + Math.max(0, millis) * 1_000_000;
       while (written(known.keySet()).equals(known) && System.nanoTime() < deadline) {
-        LockSupport.parkNanos(1_000_000);
+        Thread.sleep(1);
       }
     }
   }
@@ -87,10 +89,14 @@ class EpochsTest {
     int batches;
 
     View(String topic, Set<String> bases, Set<String> inputs) {
+      this(topic, bases, inputs, () -> NEVER);
+    }
+
+    View(String topic, Set<String> bases, Set<String> inputs, LongSupplier due) {
       this.topic = topic;
       bases.forEach(each -> at.put(each, 0L));
       inputs.forEach(each -> at.put(each, 0L));
-      joined = epochs.join(topic, topic, bases, inputs, 0, () -> NEVER);
+      joined = epochs.join(topic, topic, bases, inputs, 0, due);
       views.add(this);
     }
 
@@ -222,6 +228,18 @@ class EpochsTest {
     View second = new View("second", Set.of("base"), Set.of());
     get(second.batchSoon());
     assertEquals(2L, second.at.get("base"));
+  }
+
+  @Test
+  void aViewThatIsDueHasAnEpochWithoutRecords() throws Exception {
+    AtomicLong due = new AtomicLong(NEVER);
+    View view = new View("view", Set.of("base"), Set.of(), due::get);
+    get(view.batchSoon());
+    due.set(now() + 50);
+    long before = System.nanoTime();
+    get(view.batchSoon());
+    assertTrue(System.nanoTime() - before < 5_000_000_000L);
+    assertEquals(2, view.batches);
   }
 
   @Test
