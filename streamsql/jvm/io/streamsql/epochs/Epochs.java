@@ -56,6 +56,7 @@ public final class Epochs {
   /** By the topic of a view: where it ended each epoch that it has done. */
   private final Map<String, NavigableMap<Long, Map<Integer, Long>>> done = new HashMap<>();
 
+  /** The last number that an epoch has been given. */
   private long number;
 
   /** How many views have joined, and how many of them had by the newest epoch. */
@@ -230,10 +231,15 @@ public final class Epochs {
     settle();
   }
 
+  /** The number of the newest epoch that has begun: one that could not be written has not. */
+  private long newest() {
+    return begun.isEmpty() ? 0 : begun.getLast().number();
+  }
+
   /** When a view that gathers changes for longer than others takes them. */
   private synchronized long gathered(long now) {
     return views.stream()
-        .filter(view -> view.done() < number)
+        .filter(view -> view.done() < newest())
         .mapToLong(EpochView::earliest)
         .filter(time -> time > now)
         .min()
@@ -263,7 +269,7 @@ public final class Epochs {
   /** A view has done its batch: it may be due while the thread rests. */
   synchronized void begins(EpochView view) {
     settle();
-    long due = view.done() < number ? view.earliest() : view.due();
+    long due = view.done() < newest() ? view.earliest() : view.due();
     if (view.waits() && due < restsUntil) {
       thread.interrupt();
     }
@@ -276,7 +282,7 @@ public final class Epochs {
   /** When a view that has done all epochs has rows without records. */
   private synchronized long due() {
     return views.stream()
-        .filter(view -> view.waits() && view.done() == number)
+        .filter(view -> view.waits() && view.done() >= newest())
         .mapToLong(EpochView::due)
         .min()
         .orElse(Long.MAX_VALUE);

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.apache.kafka.common.KafkaException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -64,6 +65,7 @@ class EpochsTest {
   private static final class Log implements EpochLog {
     final Map<String, Map<Long, Long>> ends = new ConcurrentHashMap<>();
     final Map<Long, Map<String, Map<Integer, Long>>> begun = new ConcurrentHashMap<>();
+    volatile boolean broken;
 
     @Override
     public long newest() {
@@ -72,6 +74,10 @@ class EpochsTest {
 
     @Override
     public void begins(long epoch, long time, Map<String, Map<Integer, Long>> cut) {
+      if (broken) {
+        broken = false;
+        throw new KafkaException("no broker");
+      }
       begun.put(epoch, cut);
     }
 
@@ -239,6 +245,18 @@ class EpochsTest {
     long before = System.nanoTime();
     get(view.batchSoon());
     assertTrue(System.nanoTime() - before < 5_000_000_000L);
+    assertEquals(2, view.batches);
+  }
+
+  @Test
+  void anEpochThatCannotBeWrittenIsBegunAgain() throws Exception {
+    AtomicLong due = new AtomicLong(NEVER);
+    View view = new View("view", Set.of("base"), Set.of(), due::get);
+    get(view.batchSoon());
+    log.broken = true;
+    due.set(now() + 50);
+    get(view.batchSoon());
+    assertFalse(log.broken);
     assertEquals(2, view.batches);
   }
 
