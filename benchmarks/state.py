@@ -154,11 +154,13 @@ def is_flat(found: Sequence[Sample]) -> bool:
 
     Peaks are compared: bytes go up and down, as tables are written and old ones deleted.
     """
-    part = max(1, 2 * len(found) // 5)
-    early, late = found[:part], found[-part:]
-    return max(s.rows for s in late) <= ALLOWED_GROWTH * max(s.rows for s in early) and (
-        max(s.bytes for s in late) <= ALLOWED_GROWTH * max(s.bytes for s in early)
-    )
+    return stays([s.rows for s in found]) and stays([s.bytes for s in found])
+
+
+def stays(sizes: Sequence[int]) -> bool:
+    """Whether the peak of the last two fifths is about that of the first two."""
+    part = max(1, 2 * len(sizes) // 5)
+    return max(sizes[-part:]) <= ALLOWED_GROWTH * max(sizes[:part])
 
 
 def main() -> int:

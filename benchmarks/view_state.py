@@ -21,6 +21,7 @@ from confluent_kafka import Producer
 
 from benchmarks.common import show_table
 from benchmarks.folder_sizes import size_of
+from benchmarks.state import stays
 from streamsql.data_folder import DataDir
 from streamsql.engine import Engine, EngineConfig, Session
 from streamsql.kafka.broker import EmbeddedBroker
@@ -30,7 +31,6 @@ _START_SECONDS = 300.0
 _BURSTS = 100
 """A second."""
 STEPS = 10
-ALLOWED_GROWTH = 2.0
 KEYS = 1_000
 STREAM = """
 CREATE STREAM visits (id BIGINT, page INT, at TIMESTAMP)
@@ -72,11 +72,6 @@ def send(client: Producer, first: int, seconds: float, rate: int) -> int:
         time.sleep(max(0.0, begin + (burst + 1) / _BURSTS - time.time()))
     client.flush()
     return number
-
-
-def is_flat(sizes: list[int]) -> bool:
-    two_fifths = len(sizes) * 2 // 5
-    return max(sizes[-two_fifths:]) <= ALLOWED_GROWTH * max(sizes[:two_fifths])
 
 
 def main() -> int:
@@ -130,7 +125,7 @@ def main() -> int:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.1)
-            flat = is_flat(sizes[view])
+            flat = stays(sizes[view])
             found.append({"view": view, "flat": flat, "rows at the end": left})
         show_table(found)
     return int(any(not row["flat"] or row["rows at the end"] for row in found))

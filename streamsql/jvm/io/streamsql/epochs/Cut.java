@@ -15,15 +15,13 @@ public record Cut(long epoch, Map<String, Map<Integer, Long>> ends) {
         .allMatch(
             topic -> {
               Map<Integer, Long> at = positions.get(topic.getKey());
-              return at != null
-                  && topic.getValue().entrySet().stream()
-                      .allMatch(e -> at.getOrDefault(e.getKey(), 0L) >= e.getValue());
+              return at != null && isWithin(topic.getValue(), at);
             });
   }
 
-  /** Where a topic ends, if a partition would end at {@code end}, having begun at {@code start}. */
-  public long end(String topic, int partition, long start, long end) {
-    Map<Integer, Long> of = ends.get(topic);
-    return of == null ? end : Math.max(start, Math.min(end, of.getOrDefault(partition, 0L)));
+  /** Whether the ends of a topic's partitions are at or before others. */
+  public static boolean isWithin(Map<Integer, Long> ends, Map<Integer, Long> others) {
+    return ends.entrySet().stream()
+        .allMatch(e -> others.getOrDefault(e.getKey(), 0L) >= e.getValue());
   }
 }

@@ -64,7 +64,7 @@ public final class EpochMarks {
       if (!of.isEmpty() && of.lastKey() >= epoch) {
         return;
       }
-      if (!of.isEmpty() && isBefore(ends, of.lastEntry().getValue())) {
+      if (!of.isEmpty() && !Cut.isWithin(of.lastEntry().getValue(), ends)) {
         of.clear(); // The topic is another one of the same name.
       }
       of.put(epoch, ends);
@@ -73,10 +73,5 @@ public final class EpochMarks {
       }
     }
     listeners.getOrDefault(topic, () -> {}).run();
-  }
-
-  private static boolean isBefore(Map<Integer, Long> ends, Map<Integer, Long> others) {
-    return others.entrySet().stream()
-        .anyMatch(e -> ends.getOrDefault(e.getKey(), 0L) < e.getValue());
   }
 }

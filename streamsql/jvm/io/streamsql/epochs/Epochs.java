@@ -401,10 +401,7 @@ public final class Epochs {
     while (true) {
       Map<Integer, Long> committed = topics.committed(written).getOrDefault(topic, Map.of());
       // A producer's commit returns before its mark is in all partitions.
-      boolean all =
-          written.get(topic).entrySet().stream()
-              .allMatch(e -> committed.getOrDefault(e.getKey(), 0L) >= e.getValue());
-      if (all) {
+      if (Cut.isWithin(written.get(topic), committed)) {
         return committed;
       }
       if (clock.getAsLong() > deadline) {

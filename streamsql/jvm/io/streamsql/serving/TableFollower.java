@@ -1,5 +1,6 @@
 package io.streamsql.serving;
 
+import io.streamsql.epochs.Cut;
 import io.streamsql.epochs.EpochMarks;
 import java.io.IOException;
 import java.time.Duration;
@@ -153,8 +154,7 @@ final class TableFollower implements AutoCloseable {
   }
 
   private boolean reached(Map<Integer, Long> ends) {
-    return ends.entrySet().stream()
-        .allMatch(e -> positions.getOrDefault(e.getKey(), 0L) >= e.getValue());
+    return Cut.isWithin(ends, positions);
   }
 
   private void run() {
@@ -347,10 +347,10 @@ final class TableFollower implements AutoCloseable {
     for (var mark = marks.after(topic, newest); mark != null; mark = marks.after(topic, newest)) {
       Map<Integer, Long> ends = mark.getValue();
       newest = mark.getKey();
-      if (!isWithin(ends, read)) {
+      if (!Cut.isWithin(ends, read)) {
         return;
       }
-      if (isWithin(ends, positions) && !isWithin(positions, ends)) {
+      if (Cut.isWithin(ends, positions) && !Cut.isWithin(positions, ends)) {
         continue; // The store was beyond it when it was opened.
       }
       List<ConsumerRecord<byte[], byte[]>> of = new ArrayList<>();
@@ -364,12 +364,6 @@ final class TableFollower implements AutoCloseable {
       ends.forEach((partition, end) -> reached.merge(partition, end, Math::max));
       move(of, reached, newest);
     }
-  }
-
-  /** Whether all partitions of ends are at or before others. */
-  private static boolean isWithin(Map<Integer, Long> ends, Map<Integer, Long> others) {
-    return ends.entrySet().stream()
-        .allMatch(e -> others.getOrDefault(e.getKey(), 0L) >= e.getValue());
   }
 
   private void move(

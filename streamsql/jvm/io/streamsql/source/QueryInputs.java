@@ -8,10 +8,8 @@ import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -42,8 +40,8 @@ public final class QueryInputs implements QueryRun.Part {
   /** Of a view; null: the query has none, or is no view. */
   private final ViewEpochs epochs;
 
-  /** The inputs of a view that have begun the present round. */
-  private final Set<Input> asked = new HashSet<>();
+  /** The present round of a view. */
+  private final Round round = new Round();
 
   private int made;
   private volatile boolean asleep;
@@ -142,8 +140,7 @@ public final class QueryInputs implements QueryRun.Part {
    *     stopped
    */
   public static boolean finish(StreamingQuery query, long millis) throws InterruptedException {
-    QueryRun run = QueryRun.find(query.runId().toString());
-    QueryInputs inputs = run == null ? null : run.get(QueryInputs.class);
+    QueryInputs inputs = inputs(query.runId().toString());
     if (inputs == null) {
       return false;
     }
@@ -197,7 +194,7 @@ public final class QueryInputs implements QueryRun.Part {
       if (!beginning.ended) {
         return; // It is asked again within one round.
       }
-      if (epochs != null && !beginsRound(beginning)) {
+      if (epochs != null && !round.beginsWith(beginning)) {
         beginning.began(start, null);
         return;
       }
@@ -245,15 +242,6 @@ public final class QueryInputs implements QueryRun.Part {
     Map<String, Map<Integer, Long>> found = new HashMap<>();
     inputs.forEach(input -> found.put(input.topic, parsed(input.end, input.topic)));
     return found;
-  }
-
-  /** Whether an input that begins a micro-batch is the first one: each begins once in a round. */
-  private boolean beginsRound(Input beginning) {
-    if (!asked.add(beginning)) {
-      asked.clear();
-      asked.add(beginning);
-    }
-    return asked.size() == 1;
   }
 
   /** A real-time batch begins with the first of its inputs. */

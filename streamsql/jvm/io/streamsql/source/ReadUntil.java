@@ -2,13 +2,10 @@ package io.streamsql.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.streamsql.epochs.Cut;
 import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Limits the offsets that a query reads up to in its micro-batches, also while it runs. */
@@ -61,7 +58,7 @@ public final class ReadUntil {
   /** The steps of one run: each input asks once for a batch. */
   static final class Steps {
     private final TimeSteps steps;
-    private final Set<Object> asked = new HashSet<>();
+    private final Round round = new Round();
     private JsonNode step;
 
     Steps(TimeSteps steps) {
@@ -78,12 +75,7 @@ public final class ReadUntil {
     }
 
     private synchronized JsonNode asked(Object input) {
-      if (!asked.add(input)) {
-        asked.clear();
-        asked.add(input);
-        step = null;
-      }
-      if (step == null) {
+      if (round.beginsWith(input)) {
         step = steps.next();
       }
       return step;
@@ -103,19 +95,8 @@ public final class ReadUntil {
     return all == null ? end : least(all, topic, start, end);
   }
 
-  /** The same, where a batch ends with an epoch. */
-  static String bounded(Cut cut, String topic, String start, String end) {
-    JsonNode from = parsed(start).path(topic);
-    ObjectNode partitions = Json.TREES.createObjectNode();
-    for (Map.Entry<String, JsonNode> found : parsed(end).path(topic).properties()) {
-      long first = from.path(found.getKey()).asLong(0);
-      int number = Integer.parseInt(found.getKey());
-      partitions.put(found.getKey(), cut.end(topic, number, first, found.getValue().asLong()));
-    }
-    return Json.TREES.createObjectNode().set(topic, partitions).toString();
-  }
-
-  private static String least(JsonNode all, String topic, String start, String end) {
+  /** The same with these limits, by topic. */
+  static String least(JsonNode all, String topic, String start, String end) {
     JsonNode bounds = all.get(topic);
     if (bounds == null) {
       return end;

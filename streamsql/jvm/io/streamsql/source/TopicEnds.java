@@ -70,13 +70,18 @@ final class TopicEnds implements Ends, TopicLog.Logs {
 
   /** The settings of Kafka's clients in a source's options. */
   static Map<String, Object> settings(CaseInsensitiveStringMap options) {
-    Map<String, Object> settings = new HashMap<>();
+    return new HashMap<>(settings(options, PREFIX));
+  }
+
+  /** The options whose names begin with a prefix, without it. */
+  static Map<String, String> settings(CaseInsensitiveStringMap options, String prefix) {
+    Map<String, String> settings = new HashMap<>();
     options
         .asCaseSensitiveMap()
         .forEach(
             (name, value) -> {
-              if (name.startsWith(PREFIX)) {
-                settings.put(name.substring(PREFIX.length()), value);
+              if (name.startsWith(prefix)) {
+                settings.put(name.substring(prefix.length()), value);
               }
             });
     return settings;

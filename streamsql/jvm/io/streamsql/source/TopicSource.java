@@ -139,17 +139,12 @@ public final class TopicSource implements TableProvider {
     }
 
     private ViewEpochs epochs(Clock clock, Map<String, Object> settings) {
-      Map<String, String> producer = new HashMap<>();
-      options
-          .asCaseSensitiveMap()
-          .forEach(
-              (name, value) -> {
-                if (name.startsWith(PRODUCER)) {
-                  producer.put(name.substring(PRODUCER.length()), value);
-                }
-              });
-      String query = options.get(QUERY);
-      return new ViewEpochs(query, options.get(EPOCHS), producer, TopicEnds.of(settings), clock);
+      return new ViewEpochs(
+          options.get(QUERY),
+          options.get(EPOCHS),
+          TopicEnds.settings(options, PRODUCER),
+          TopicEnds.of(settings),
+          clock);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

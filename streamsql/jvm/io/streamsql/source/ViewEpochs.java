@@ -6,6 +6,7 @@ import io.streamsql.epochs.EpochView;
 import io.streamsql.epochs.Epochs;
 import io.streamsql.epochs.KafkaEpochLog;
 import io.streamsql.epochs.Topics;
+import io.streamsql.formats.Json;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -29,7 +30,9 @@ final class ViewEpochs {
   private final Ends ends;
   private final Clock clock;
   private EpochView joined;
-  private Cut cut;
+
+  /** Where the inputs end in the epoch that the query works on; null: it has not begun one. */
+  private JsonNode bounds;
 
   /**
    * @param view as JSON: {@code topic} is what the query writes, {@code inputs} the topics of views
@@ -77,7 +80,7 @@ final class ViewEpochs {
     }
     Cut next = of.next(positions);
     synchronized (this) {
-      cut = next;
+      bounds = Json.TREES.valueToTree(next.ends());
     }
   }
 
@@ -94,7 +97,7 @@ final class ViewEpochs {
 
   /** Where a batch ends, as {@link ReadUntil#bounded}. */
   synchronized String bounded(String topic, String start, String end) {
-    return cut == null ? end : ReadUntil.bounded(cut, topic, start, end);
+    return bounds == null ? end : ReadUntil.least(bounds, topic, start, end);
   }
 
   /** The number of the epoch that the query works on; 0: none. */

@@ -64,7 +64,7 @@ public final class Accumulators extends ViewOperator {
   @Override
   Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
     byte[] own = numbers == 0 ? key : prefixed(0, key);
-    byte[] before = store.isNew() ? null : store.get(own, ONLY);
+    byte[] before = store.before(own, ONLY);
     Long[] leastBefore = store.isNew() ? new Long[numbers] : least(key, store);
     byte[] after = before;
     List<Weights> changed = new ArrayList<>();

@@ -53,7 +53,7 @@ public final class GroupContents extends ViewOperator {
     }
     byte[] stored = prefixed(ROWS, key);
     byte[] mark = prefixed(EXISTS, key);
-    boolean begins = always && (store.isNew() || store.get(mark, ONLY) == null);
+    boolean begins = always && store.before(mark, ONLY) == null;
     List<Weighted> changes = weights.rows();
     if (changes.isEmpty() && !begins) {
       return Collections.emptyIterator();

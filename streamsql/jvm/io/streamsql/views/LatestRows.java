@@ -26,7 +26,7 @@ public final class LatestRows extends ViewOperator {
       InternalRow row = rows.next();
       after = row.isNullAt(1) ? null : row.getBinary(1);
     }
-    byte[] before = store.isNew() ? null : store.get(key, ONLY);
+    byte[] before = store.before(key, ONLY);
     List<Object[]> changes = new ArrayList<>();
     if (Arrays.equals(before, after)) {
       return new Results(2).rows(changes);

@@ -74,7 +74,7 @@ public final class RowCounts extends ViewOperator {
 
   @Override
   Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
-    byte[] counts = store.isNew() ? null : store.get(key, ONLY);
+    byte[] counts = store.before(key, ONLY);
     long left = counts == null ? 0 : ByteBuffer.wrap(counts).getLong();
     long right = counts == null ? 0 : ByteBuffer.wrap(counts).getLong(Long.BYTES);
     long before = rule.of(left, right);

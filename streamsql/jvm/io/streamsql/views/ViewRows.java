@@ -79,7 +79,7 @@ public final class ViewRows extends ViewOperator {
 
   private static void numbered(Weighted change, ViewStore store, List<Object[]> records) {
     byte[] row = change.row();
-    byte[] stored = store.isNew() ? null : store.get(row, ONLY);
+    byte[] stored = store.before(row, ONLY);
     long before = stored == null ? 0 : Weights.number(stored);
     long after = before + change.weight();
     for (long number = before + 1; number <= after; number++) {

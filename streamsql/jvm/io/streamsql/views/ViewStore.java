@@ -17,6 +17,11 @@ interface ViewStore {
   /** The item's value; null without the item. */
   byte[] get(byte[] key, byte[] item);
 
+  /** As {@link #get}, of a key that the batch has not come to. */
+  default byte[] before(byte[] key, byte[] item) {
+    return isNew() ? null : get(key, item);
+  }
+
   void put(byte[] key, byte[] item, byte[] value);
 
   void remove(byte[] key, byte[] item);
