@@ -11,7 +11,10 @@ interface Ends {
   /** The current ends. */
   Map<String, Map<Integer, Long>> now(Collection<String> topics) throws InterruptedException;
 
-  /** The ends up to which partitions can be read now; deleted partitions are missing. */
+  /**
+   * The ends up to which partitions can be read now. Those of deleted topics are missing; it fails
+   * if Kafka does not answer.
+   */
   CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions);
 
   /** Returns when the ends of these topics differ from the given ones, or this time has passed. */

@@ -55,6 +55,11 @@ final class TablesFirst {
 
   /** The point that rows of streams that have arrived by now wait for. */
   synchronized Wait await() {
+    return new Wait(tables, ends());
+  }
+
+  /** The tables' ends at a later moment than now; fails if Kafka does not answer. */
+  private synchronized CompletableFuture<Map<TopicPartition, Long>> ends() {
     if (next == null) {
       next = new CompletableFuture<>();
     }
@@ -62,7 +67,7 @@ final class TablesFirst {
     if (!asking) {
       ask();
     }
-    return new Wait(tables, ends);
+    return ends;
   }
 
   /** Sends one request at a time: callers that come meanwhile share the next one. */
@@ -78,7 +83,11 @@ final class TablesFirst {
             .whenComplete(
                 (found, failed) -> {
                   answered();
-                  ends.complete(failed == null ? found : Map.of());
+                  if (failed == null) {
+                    ends.complete(found);
+                  } else {
+                    ends.completeExceptionally(failed);
+                  }
                 });
   }
 
@@ -90,18 +99,14 @@ final class TablesFirst {
   }
 
   /** Lasts until each table has been read to its end and passed on. */
-  static final class Wait {
-    /** A table that far behind is not waited for. */
-    private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(10);
-
+  final class Wait {
     private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
 
     /** The interval at which a wait for Kafka checks whether it is still needed. */
     private static final long ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    private final long begin = System.nanoTime();
     private final Map<Place, TableProgress> tables;
-    private final CompletableFuture<Map<TopicPartition, Long>> ends;
+    private CompletableFuture<Map<TopicPartition, Long>> ends;
 
     private Wait(
         Map<Place, TableProgress> tables, CompletableFuture<Map<TopicPartition, Long>> ends) {
@@ -122,21 +127,24 @@ final class TablesFirst {
     }
 
     private void rest(long most) throws InterruptedException {
+      if (ends.isCompletedExceptionally()) {
+        TimeUnit.NANOSECONDS.sleep(Math.min(most, ASK_NANOS));
+        ends = ends();
+        return;
+      }
       if (ends.isDone()) {
         TimeUnit.NANOSECONDS.sleep(Math.min(most, LOOK_NANOS));
         return;
       }
       try {
         ends.get(Math.min(most, ASK_NANOS), TimeUnit.NANOSECONDS);
-      } catch (TimeoutException notYet) {
+      } catch (TimeoutException | ExecutionException notYet) {
         // The loop checks again.
-      } catch (ExecutionException never) {
-        throw new IllegalStateException(never);
       }
     }
 
     private boolean isOver() {
-      if (ends.isDone()) {
+      if (ends.isDone() && !ends.isCompletedExceptionally()) {
         Map<TopicPartition, Long> known = ends.join();
         tables
             .entrySet()
@@ -146,7 +154,7 @@ final class TablesFirst {
                   return end == null || each.getValue().hasReached(end);
                 });
       }
-      return tables.isEmpty() || System.nanoTime() - begin > MOST_NANOS;
+      return tables.isEmpty();
     }
   }
 }

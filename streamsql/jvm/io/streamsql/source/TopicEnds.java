@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -112,10 +114,29 @@ final class TopicEnds implements Ends, TopicLog.Logs {
                             .partitionResult(place)
                             .toCompletionStage()
                             .thenAccept(end -> found.put(place, end.offset()))
-                            .exceptionally(gone -> null)
+                            .exceptionallyCompose(failed -> unlessDeleted(place.topic(), failed))
                             .toCompletableFuture())
                 .toArray(CompletableFuture[]::new))
         .thenApply(all -> found);
+  }
+
+  /** The failure, unless the topic does not exist: a request for its ends then only times out. */
+  private CompletionStage<Void> unlessDeleted(String topic, Throwable failure) {
+    return admin
+        .describeTopics(Set.of(topic))
+        .topicNameValues()
+        .get(topic)
+        .toCompletionStage()
+        .handle((description, failed) -> failed)
+        .thenCompose(
+            failed ->
+                cause(failed) instanceof UnknownTopicOrPartitionException
+                    ? CompletableFuture.completedFuture(null)
+                    : CompletableFuture.failedFuture(failure));
+  }
+
+  private static Throwable cause(Throwable failed) {
+    return failed instanceof CompletionException wrapped ? wrapped.getCause() : failed;
   }
 
   @Override

@@ -90,10 +90,15 @@ class TablesFirstTest {
   }
 
   @Test
-  void whereKafkaDoesNotAnswerNothingIsWaitedFor() throws InterruptedException {
-    reading();
+  void kafkaIsAskedAgainWhereItDoesNotAnswer() throws InterruptedException {
+    TableProgress users = reading();
     TablesFirst.Wait wait = tables.await();
     asked.get(0).completeExceptionally(new TimeoutException("no answer"));
+    assertFalse(wait.isOver(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(50), () -> true));
+    assertEquals(2, asked.size());
+    answer(8);
+    assertFalse(isOver(wait));
+    users.hasPassedOn(8, 5);
     assertTrue(isOver(wait));
   }
 

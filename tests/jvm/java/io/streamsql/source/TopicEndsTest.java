@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -7,6 +8,8 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.admin.Admin;
@@ -17,6 +20,9 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.internals.KafkaFutureImpl;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -39,6 +45,35 @@ class TopicEndsTest {
     assertTrue(wakes(null), "the next one is watched for as well");
   }
 
+  @Test
+  void endsThatKafkaDoesNotTellAreNoDeletedTopic() throws Exception {
+    assertEquals(Map.of(), readable(new UnknownTopicOrPartitionException()).get());
+    CompletableFuture<?> failed = readable(new TimeoutException("busy"));
+    assertTrue(failed.isCompletedExceptionally());
+  }
+
+  /** The ends of a partition whose request times out, with this answer about its topic. */
+  private static CompletableFuture<Map<TopicPartition, Long>> readable(Throwable described) {
+    TopicPartition place = new TopicPartition("t", 0);
+    InvocationHandler answers =
+        (proxy, method, arguments) ->
+            method.getName().equals("describeTopics")
+                ? new Described(failed(described))
+                : new ListOffsetsResult(Map.of(place, failed(new TimeoutException("no answer"))));
+    return new TopicEnds(Map.of(), admin(answers)).readable(Set.of(place));
+  }
+
+  private static <T> KafkaFuture<T> failed(Throwable failure) {
+    KafkaFutureImpl<T> future = new KafkaFutureImpl<>();
+    future.completeExceptionally(failure);
+    return future;
+  }
+
+  private static Admin admin(InvocationHandler answers) {
+    ClassLoader loader = TopicEndsTest.class.getClassLoader();
+    return (Admin) Proxy.newProxyInstance(loader, new Class<?>[] {Admin.class}, answers);
+  }
+
   /** Whether a sleeper wakes where the first answer is a failure. */
   private boolean wakes(Throwable first) throws InterruptedException {
     asked.set(0);
@@ -48,16 +83,14 @@ class TopicEndsTest {
             if (first != null && asked.getAndIncrement() == 0) {
               throw first;
             }
-            return new Described();
+            return new Described(KafkaFuture.completedFuture(Described.description()));
           }
           assertFalse(method.isDefault(), method.getName());
           TopicPartition place = new TopicPartition("t", 0);
           var end = new ListOffsetsResult.ListOffsetsResultInfo(6, -1, java.util.Optional.empty());
           return new ListOffsetsResult(Map.of(place, KafkaFuture.completedFuture(end)));
         };
-    ClassLoader loader = TopicEndsTest.class.getClassLoader();
-    Admin admin = (Admin) Proxy.newProxyInstance(loader, new Class<?>[] {Admin.class}, answers);
-    TopicEnds ends = new TopicEnds(Map.of(), admin);
+    TopicEnds ends = new TopicEnds(Map.of(), admin(answers));
     Thread sleeper =
         new Thread(
             () -> {
@@ -75,8 +108,8 @@ class TopicEndsTest {
   }
 
   private static final class Described extends DescribeTopicsResult {
-    private Described() {
-      super(null, Map.of("t", KafkaFuture.completedFuture(description())));
+    private Described(KafkaFuture<TopicDescription> description) {
+      super(null, Map.of("t", description));
     }
 
     private static TopicDescription description() {
