@@ -120,7 +120,9 @@ def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
     # The jobs run in a thread that inherits the group.
     context.setJobGroup(query_id, "pull query", interruptOnCancel=True)
     try:
-        records = values.toLocalIterator(prefetchPartitions=True)
+        # A DataFrame's own iterator runs its jobs when its SQL execution has ended: Spark 4.3
+        # keeps such jobs permanently, with their results (`DAGScheduler.activeQueryToJobs`).
+        records = values.rdd.toLocalIterator(prefetchPartitions=True)
     finally:
         for name in _JOB_GROUP:
             context.setLocalProperty(name, cast(Any, None))

@@ -86,6 +86,12 @@ SETTINGS: dict[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
     # The plan printed for Spark's UI before every batch is unused: use the shortest.
     "spark.sql.ui.explainMode": "simple",
+    # Spark keeps what a task has fetched, up to a MiB of records for each partition, and its
+    # consumer for five minutes; the jobs of a pull query never come back for it.
+    "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
+    "spark.kafka.consumer.cache.timeout": "10s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
     # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.metricsEnabled": "false",
