@@ -31,7 +31,8 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;
   private static final long NEVER = Long.MAX_VALUE;
-  // After a longer jump in time the key's timers decide what is due, not a scan of the buckets.
+  // After a longer jump in time the times at which the key's windows close decide what is due, not
+  // a scan of the buckets.
   private static final long MOST_BUCKETS = 1000;
 
   /** A held row, and when it is released. */
@@ -193,8 +194,9 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     }
     List<Waiting> due = new ArrayList<>();
     if ((now - nextClose) / window.bucket() > MOST_BUCKETS) {
-      for (Iterator<Object> timers = getHandle().listTimers(); timers.hasNext(); ) {
-        long time = (Long) timers.next();
+      Set<Long> times = new HashSet<>(closing);
+      getHandle().listTimers().foreach(time -> times.add((Long) time));
+      for (long time : times) {
         if (time >= nextClose && time <= now) {
           findWaiting(time, time, due);
         }

@@ -96,6 +96,18 @@ class StreamStreamJoinTest {
   }
 
   @Test
+  void aLongJumpInTimeReleasesWhatItsOwnBatchAndThoseBeforeHold() {
+    OneKey<JoinedRow> join = join(true, true, true);
+    long later = 100_000_000;
+    assertEquals(List.of(), shown(join.batch(left(100, "a"))));
+    assertEquals(
+        List.of("a+null@100", "b+null@200", "null+c@300"),
+        shown(join.batch(left(200, "b"), right(300, "c"), left(later, "d"))));
+    assertEquals(List.of("d+null@" + later), shown(join.watermark(2 * later)));
+    assertFalse(join.hasEntries("rows"));
+  }
+
+  @Test
   void withoutATimeRowsMeetForEverAndNothingButThemIsKept() {
     long ever = 1L << 58;
     OneKey<JoinedRow> join = new OneKey<>(new StreamStreamJoin(ever, ever, 0, true, false, false));
