@@ -327,15 +327,24 @@ public final class Epochs {
           view.give(next);
         } else {
           moved = true;
-          for (Epoch epoch : begun) {
-            if (epoch.number() > view.done() && epoch.number() <= next.epoch()) {
-              ended(view, epoch.number(), view.ends());
-            }
-          }
+          passOver(view, next.epoch());
         }
       }
     }
     notifyAll();
+  }
+
+  /**
+   * A view without news up to an epoch has done it, and those before that its inputs have done. One
+   * that an input has left out may have had another answer, which has changed back since.
+   */
+  private void passOver(EpochView view, long last) {
+    for (Epoch epoch : begun) {
+      long number = epoch.number();
+      if (number > view.done() && number <= last && ends(view, epoch) != null) {
+        ended(view, number, view.ends());
+      }
+    }
   }
 
   /** A view has done an epoch: its topic has these ends. */

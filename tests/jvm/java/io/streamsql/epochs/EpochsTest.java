@@ -87,12 +87,13 @@ class EpochsTest {
     }
   }
 
-  /** A view that writes one record for each batch, with the sum of what it has read. */
+  /** A view that writes one record for each batch, unless it is silent. */
   private final class View {
     final EpochView joined;
     final String topic;
     final Map<String, Long> at = new HashMap<>();
     int batches;
+    boolean silent;
 
     View(String topic, Set<String> bases, Set<String> inputs) {
       this(topic, bases, inputs, () -> NEVER);
@@ -117,7 +118,7 @@ class EpochsTest {
       Cut cut = joined.next(positions());
       at.replaceAll((each, start) -> Math.max(start, cut.ends().get(each).get(0)));
       batches++;
-      topics.written.merge(topic, 1L, Long::sum);
+      topics.written.merge(topic, silent ? 0L : 1L, Long::sum);
       joined.batchEnded(positions());
       return cut.epoch();
     }
@@ -220,6 +221,29 @@ class EpochsTest {
     long epoch = get(slower.batchSoon());
     assertTrue(log.ends.get("slow").containsKey(epoch), "an epoch that both have done");
     assertTrue(log.ends.get("quick").containsKey(epoch));
+  }
+
+  @Test
+  void aViewDoesNoEpochThatItsInputHasLeftOut() throws Exception {
+    View quick = new View("quick", Set.of("base"), Set.of());
+    View slow = new View("slow", Set.of("base"), Set.of());
+    View reader = new View("reader", Set.of(), Set.of("slow"));
+    get(slow.batchSoon());
+    get(reader.batchSoon());
+    for (long n = 1; n <= 5; n++) {
+      topics.written.put("base", n);
+      time.addAndGet(2_000);
+      get(quick.batchSoon());
+    }
+    CompletableFuture<Long> waiting = reader.batchSoon();
+    slow.silent = true;
+    long epoch = get(slow.batchSoon());
+    assertTrue(log.ends.get("reader").containsKey(epoch), "without a batch");
+    assertEquals(log.ends.get("slow").keySet(), log.ends.get("reader").keySet());
+    slow.silent = false;
+    topics.written.put("base", 6L);
+    get(slow.batchSoon());
+    get(waiting);
   }
 
   @Test
