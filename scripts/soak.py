@@ -50,6 +50,12 @@ def _random_views(first: int) -> Command:
     return _slow("tests/views/test_random_views.py", "-k", f"many_random and ({seeds})")
 
 
+def _graphs(first: int) -> Command:
+    """Some 300 of the random graphs, 40 of them a test."""
+    seeds = " or ".join(f"views[{seed}]" for seed in range(first, first + 320, 40))
+    return _slow("tests/engine/test_random_graphs.py", "-k", seeds)
+
+
 PARTS: dict[str, Sequence[Command]] = {
     "kills": [_slow("tests/soak/test_kill.py", "tests/soak/test_replay_kills.py")],
     "servers": [_slow("tests/soak/test_server_kill.py", "tests/soak/test_malformed.py")],
@@ -76,7 +82,9 @@ PARTS: dict[str, Sequence[Command]] = {
     ],
     "cluster": [_slow("tests/cluster")],
     "memory": [_slow("tests/memory")],
-    "changes": [_slow("tests/engine", "-n", "2", *_BY_FILE)],
+    "changes": [
+        _slow("tests/engine", "--ignore=tests/engine/test_random_graphs.py", "-n", "2", *_BY_FILE)
+    ],
     "restarts": [(*_PYTEST, "-n", "2", *_BY_FILE, "-m", _HEAVY, "tests/engine")],
     "queries": [
         _slow("tests/queries/test_cases.py", "tests/queries/test_modes.py"),
@@ -94,12 +102,13 @@ PARTS: dict[str, Sequence[Command]] = {
     "live": [("benchmarks.live", "--idle", "20", "--check")],
     "views": [
         _slow("tests/views/test_views.py", "tests/views/test_tpch.py"),
-        _slow("tests/soak/test_view_kills.py"),
+        _slow("tests/soak/test_view_kills.py", "tests/soak/test_epoch_kills.py"),
     ],
     "views-1": [_random_views(1_000)],
     "views-2": [_random_views(1_400)],
     "views-3": [_random_views(1_800)],
     "views-4": [_random_views(2_200)],
+    **{f"graphs-{n}": [_graphs(1_000 + 320 * n)] for n in range(16)},
     "nexmark": [_slow("tests/examples/test_nexmark.py")],
     "flights": [_slow("tests/examples", "--ignore=tests/examples/test_nexmark.py")],
     "pages": [

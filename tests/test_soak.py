@@ -17,7 +17,7 @@ from scripts import soak
 
 ROOT = Path(__file__).parent.parent
 RANDOM_VIEWS = "tests/views/test_random_views.py"
-SHARED = ("failures-", "views-")
+SHARED = ("failures-", "views-", "graphs-")
 """Parts that share a file."""
 
 
@@ -63,6 +63,12 @@ def test_every_run_of_many_failures_is_in_one_part() -> None:
 def test_every_seed_of_random_views_is_in_one_part() -> None:
     words = words_of("views-")
     firsts = [str(seed) for seed in range(1_000, 2_600, 80)]
+    assert {first: words[first] for first in firsts} == dict.fromkeys(firsts, 1)
+
+
+def test_every_seed_of_random_graphs_is_in_one_part() -> None:
+    words = words_of("graphs-")
+    firsts = [f"views[{seed}]" for seed in range(1_000, 6_120, 40)]
     assert {first: words[first] for first in firsts} == dict.fromkeys(firsts, 1)
 
 

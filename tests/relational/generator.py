@@ -118,8 +118,15 @@ class Generator:
     _aliases: int = field(default=0, init=False)
 
     def query(self) -> str:
-        kinds = [self._one((INT, TEXT)) for _ in range(1 + self.pick.number(2))]
-        return self._query(kinds, (), self.size).text
+        return self.made(self.kinds()).text
+
+    def kinds(self) -> list[str]:
+        """Types of one to three columns."""
+        return [self._one((INT, TEXT)) for _ in range(1 + self.pick.number(2))]
+
+    def made(self, kinds: Sequence[str]) -> Made:
+        """A query with columns c1, c2, .. of these types."""
+        return self._query(kinds, (), self.size)
 
     # -- choices ---------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import httpx2
 from awaiting import await_until
 from ports import free_port
 from soak.killing import kill_tree
+
+from streamsql.data_folder import DataDir
+from streamsql.kafka.broker import broker_status
 
 START_SECONDS = 240.0
 ANSWER_SECONDS = 60.0
@@ -98,11 +102,17 @@ class ServerProcess:
         found: list[dict[str, Any]] = answer.json()
         return found
 
-    def pull(self, sql: str) -> list[list[Any]]:
+    def bootstrap(self) -> str:
+        """Of its own broker."""
+        found = broker_status(DataDir.at(self._folder / "data")).bootstrap
+        assert found is not None
+        return found
+
+    def pull(self, sql: str, properties: Mapping[str, str] | None = None) -> list[list[Any]]:
         """The rows of a pull query."""
         answer = httpx2.post(
             f"{self.url}/query-stream",
-            content=json.dumps({"sql": sql}),
+            content=json.dumps({"sql": sql, "properties": dict(properties or {})}),
             headers={**HEADERS, "accept": "application/json"},
             timeout=ANSWER_SECONDS,
         )

@@ -133,12 +133,7 @@ class ViewRun:
             if value is None:
                 latest.pop(key, None)
                 continue
-            cells = dict(value)
-            if schema.key[0].name != ROW_KEY:
-                named = json.loads(key)
-                one = len(schema.key) == 1
-                cells |= {schema.key[0].name: named} if one else named
-            latest[key] = tuple(cells[name] for name in self._names())
+            latest[key] = view_row(schema, self._names(), key, value)
         return Counter(latest.values())
 
     def expected(self) -> Counter[Row]:
@@ -192,6 +187,15 @@ class ViewRun:
     def sources(tables: Sequence[TableDefinition]) -> list[Source]:
         """The tables in a catalog; their topics do not matter."""
         return [source(table, "") for table in tables]
+
+
+def view_row(schema: Schema, names: Sequence[str], key: str, value: dict[str, Any]) -> Row:
+    """These columns of a view's record."""
+    cells = dict(value)
+    if schema.key[0].name != ROW_KEY:
+        named = json.loads(key)
+        cells |= {schema.key[0].name: named} if len(schema.key) == 1 else named
+    return tuple(cells[name] for name in names)
 
 
 def source(table: TableDefinition, prefix: str) -> Source:
