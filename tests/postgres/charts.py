@@ -24,9 +24,10 @@ _HERE = "here: "
 
 @dataclass(frozen=True)
 class Recorded:
-    """What is recorded of a chart. `theirs`: None where PostgreSQL refuses it."""
+    """What is recorded of a chart: PostgreSQL's answer, or why it refuses the chart."""
 
     theirs: Answered | None
+    refused: str | None
     here: str | None
 
     def columns(self) -> tuple[tuple[str, str], ...]:
@@ -48,8 +49,9 @@ def recorded(case: Case) -> Recorded:
     _, *lines = case.expected.split("\n")
     here = [line for line in lines[1:2] if line.startswith(_HERE)]
     head, *rows = [line for line in lines if line not in here] or [REFUSED]
-    theirs = None if head.startswith(REFUSED) else parsed("\n".join([head, *rows]))
-    return Recorded(theirs, here[0].removeprefix(_HERE) if here else None)
+    refused = head.removeprefix(REFUSED) if head.startswith(REFUSED) else None
+    theirs = None if refused is not None else parsed("\n".join([head, *rows]))
+    return Recorded(theirs, refused, here[0].removeprefix(_HERE) if here else None)
 
 
 def written(theirs: Answered | str, here: str | None) -> str:

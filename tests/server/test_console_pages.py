@@ -314,6 +314,7 @@ def hundred_queries() -> dict[str, object]:
     names = [f"S{chain}_{step}" for chain in range(10) for step in range(11)]
     source = {"kind": "STREAM", "format": "JSON", "builtIn": False}
     query = {"state": "RUNNING", "mode": "real-time", "lag": 0, "records_in": 1, "records_out": 1}
+    query["latency"] = {}
     return {
         "at": 1,
         "sources": [
