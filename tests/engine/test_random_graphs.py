@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 FIRST, LAST = map(int, os.environ.get("STREAMSQL_GRAPH_SEEDS", "0:2").split(":"))
 MANY = 5_120
 """Graphs of the long test."""
-SEEDS_OF_A_TEST = 40
+SEEDS_OF_A_TEST = 10
 MOST_VIEWS = 12
 INPUTS = 3
 """A query reads some of so many relations, those before it in the graph."""
