@@ -39,7 +39,7 @@ MANY = 5_120
 SEEDS_OF_A_TEST = 10
 MOST_VIEWS = 12
 INPUTS = 3
-"""A query reads some of so many relations, those before it in the graph."""
+"""The most relations that a query reads."""
 BURSTS = 30
 PAUSE_MS = 300
 """The longest one between two bursts."""
