@@ -118,7 +118,13 @@ PARTS: dict[str, Sequence[Command]] = {
 }
 
 
-DAILY = [part for part in PARTS if part != "live"]
+def _spread(parts: Sequence[str]) -> list[str]:
+    """Parts of a kind, which follow each other in PARTS, far apart."""
+    places = {part: number * 0.618034 % 1 for number, part in enumerate(parts)}
+    return sorted(parts, key=places.__getitem__)
+
+
+DAILY = _spread([part for part in PARTS if part != "live"])
 """The parts of a day: `live` measures, and needs a machine to itself."""
 
 
