@@ -26,7 +26,8 @@ source_names = st.one_of(
 )
 texts = st.one_of(st.sampled_from(["", "'", "x", "${x}", "--", "/*", ";"]), st.text(max_size=8))
 folded = names.map(str.upper)
-callable_names = folded.filter(lambda name: name != "ROW")  # ROW(..) is a row of values
+# ROW(..) is a row of values, PATTERN(..) a clause of MATCH_RECOGNIZE.
+callable_names = folded.filter(lambda name: name not in ("ROW", "PATTERN"))
 
 sql_types = st.recursive(
     st.one_of(
@@ -34,7 +35,7 @@ sql_types = st.recursive(
         st.integers(1, 38).flatmap(
             lambda p: st.integers(0, p).map(lambda s: types.decimal(p, s)),
         ),
-        names.filter(lambda name: name not in types.PRIMITIVES).map(types.custom),
+        names.filter(lambda name: name not in {*types.PRIMITIVES, "INTERVAL"}).map(types.custom),
     ),
     lambda inner: st.one_of(
         inner.map(types.array),
