@@ -125,9 +125,9 @@ def check(server: ServerProcess, reads: Reads, transfers: Transfers, bootstrap: 
     print(f"{reads.full} reads, {len(sums)} epochs")
 
 
-def kill(server: ServerProcess, dice: random.Random) -> None:
-    """Everything, or the broker or Spark alone, which the server has to start again itself."""
-    parts = psutil.Process(server.pid).children()
+def kill(server: ServerProcess, dice: random.Random, *, ready: bool) -> None:
+    """Everything, or, once it is ready, the broker or Spark alone, which it starts again itself."""
+    parts = psutil.Process(server.pid).children() if ready else []
     if parts and dice.random() < 0.6:
         dice.choice(sorted(parts, key=lambda part: part.pid)).kill()
     else:
@@ -147,14 +147,14 @@ def test_kills_and_replaced_views(tmp_path: Path) -> None:
         applies = sorted(dice.sample(range(KILLS), min(APPLIES, KILLS)))
         with Reads([server]) as reads, coming(transfers):
             for number in range(KILLS):
-                if dice.random() < 0.8:
+                ready = number in applies or dice.random() < 0.8
+                if ready:
                     server.await_ready()
                 if number in applies:
-                    server.await_ready()
                     replaced = REPLACED[number % 2].format(n=number + 1)
                     threading.Thread(target=_try, args=(server, replaced), daemon=True).start()
                 let_pass(dice.uniform(0.0, MOST_SECONDS))
-                kill(server, dice)
+                kill(server, dice, ready=ready)
             server.await_ready()
             let_pass(10.0)
         check(server, reads, transfers, bootstrap)
