@@ -8,10 +8,13 @@ idempotent.
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING
 
+from streamsql.config import EPOCHS_TOPIC
 from streamsql.errors import StreamSQLError
+from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.registry.serdes import delete_subjects
 from streamsql.runtime.replay import Deletion
 
@@ -61,4 +64,13 @@ def _delete(state: EngineState, topic: str, deletion: Deletion) -> None:
     if kafka.topic_ids([topic]).get(topic) == deletion.topic_id:
         # The topic last: while it exists, the deletion is repeated.
         delete_subjects(state.schemas().registry, deletion.source)
+        if deletion.source.is_view:
+            _forget_epochs(kafka, topic)
         kafka.delete_topic(topic, missing_ok=True)
+
+
+def _forget_epochs(kafka: KafkaClient, topic: str) -> None:
+    """Later topics of the name have epochs of their own."""
+    if kafka.partitions(EPOCHS_TOPIC) is not None:
+        key = json.dumps({"topic": topic}, separators=(",", ":"), ensure_ascii=False)
+        kafka.produce(EPOCHS_TOPIC, [NewRecord(key.encode(), None)])

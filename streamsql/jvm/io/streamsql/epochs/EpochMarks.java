@@ -55,6 +55,14 @@ public final class EpochMarks {
     listeners.remove(topic);
   }
 
+  /** A topic is deleted: one of its name has epochs of its own, or none. */
+  public void forget(String topic) {
+    synchronized (this) {
+      marks.remove(topic);
+    }
+    listeners.getOrDefault(topic, () -> {}).run();
+  }
+
   /** A topic has a whole epoch, up to these ends. */
   public void add(String topic, long epoch, Map<Integer, Long> ends) {
     synchronized (this) {

@@ -108,7 +108,9 @@ public final class FollowedEpochs implements AutoCloseable {
   private void take(ConsumerRecord<byte[], byte[]> record) {
     try {
       JsonNode key = Json.TREES.readTree(record.key());
-      if (record.value() != null && key.has("topic")) {
+      if (key.has("topic") && record.value() == null) {
+        marks.forget(key.get("topic").asText());
+      } else if (key.has("topic")) {
         JsonNode value = Json.TREES.readTree(record.value());
         Map<Integer, Long> ends = Json.TREES.convertValue(value.path("ends"), ENDS);
         marks.add(key.get("topic").asText(), value.path("epoch").asLong(), ends);

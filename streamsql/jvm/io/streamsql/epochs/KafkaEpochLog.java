@@ -23,6 +23,7 @@ import org.apache.kafka.common.TopicPartition;
  *
  * <pre>
  * {"topic": "T"}  {"epoch": 7, "ends": {"0": 12, "1": 4}}            a view's topic has epoch 7
+ * {"topic": "T"}  null                                               the topic is deleted
  * {}              {"epoch": 7, "time": 1700000000000, "cut": {..}}   epoch 7 begins
  * </pre>
  *

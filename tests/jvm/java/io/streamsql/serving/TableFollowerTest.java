@@ -337,6 +337,19 @@ class TableFollowerTest {
   }
 
   @Test
+  void aTopicWithoutEpochsMayHaveTheNameOfOneThatHadSome() throws Exception {
+    EpochMarks marks = new EpochMarks();
+    marks.completed();
+    marks.add("t", 7, Map.of(0, 100L));
+    topic.append("a", "1");
+    follow(marks);
+    until(() -> topic.log.size() == 1 && follower.positions().equals(Map.of(0, 0L)));
+    marks.forget("t");
+    assertTrue(follower.await(Map.of(0, 1L), 20_000));
+    assertEquals("1", rows("a").get(0));
+  }
+
+  @Test
   void aTopicOfTheSameNameHasEpochsOfItsOwn() throws Exception {
     EpochMarks marks = new EpochMarks();
     marks.completed();
