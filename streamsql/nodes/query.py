@@ -284,6 +284,16 @@ class SetOperator(Enum):
 
 
 @dataclass(frozen=True)
+class Matched:
+    """How a set operation finds the columns that belong together: by their names."""
+
+    columns: tuple[str, ...] = ()
+    """Of CORRESPONDING BY; empty: all that both sides have."""
+    every: bool = False
+    """BY NAME: also those that one side has; the other one has NULL."""
+
+
+@dataclass(frozen=True)
 class Query:
     """A SELECT; empty `group_by`/`partition_by` represent a missing clause. `union` are the queries
     of UNION and the other `set_operator`s, to be combined from left to right, but INTERSECT first;
@@ -311,6 +321,8 @@ class Query:
     offset: int | None = None
     set_operator: SetOperator = SetOperator.UNION_ALL
     """Of one of a `union`: how it is added."""
+    matched: Matched | None = None
+    """The same: by which columns; None: by their places."""
     recursive: bool = False
     """Whether a query of `common_tables` may name itself and later ones."""
     distinct_on: tuple[Expression, ...] = ()

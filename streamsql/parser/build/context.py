@@ -30,12 +30,12 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "EMIT": frozenset({"CHANGES", "FINAL"}),
     "END": frozenset(),
     "ESCAPE": frozenset({"TEXT_LITERAL"}),
-    "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR"}),
+    "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR", "CORRESPONDING"}),
     "EXTRACT": frozenset({"LPAR"}),
     "FILTER": frozenset({"LPAR"}),
     "ILIKE": _BEGINS_A_VALUE,
     "FETCH": frozenset({"IDENTIFIER"}),
-    "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR"}),
+    "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR", "CORRESPONDING"}),
     "LIMIT": _NUMBERS | {"ALL", "MINUS", "TEXT_LITERAL", "PLUS", "LPAR", "NULL"},
     "MATCH_RECOGNIZE": frozenset({"LPAR"}),
     "OFFSET": frozenset({"INTEGER_LITERAL", "LPAR", "NULL"}),
@@ -45,7 +45,9 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "PATTERN": frozenset({"LPAR"}),
     "QUALIFY": _BEGINS_A_VALUE | {"NOT"},
     "SIMILAR": frozenset({"TO"}),
-    "UNION": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "WITH", "LPAR"}),
+    "UNION": frozenset(
+        {"ALL", "DISTINCT", "SELECT", "VALUES", "WITH", "LPAR", "CORRESPONDING", "BY_NAME"}
+    ),
     "USING": frozenset({"LPAR"}),
     "WINDOW": _WINDOWS | {"IDENTIFIER"},
 }

@@ -114,6 +114,25 @@ def _nulls_treated(terminal: str) -> Callable[[list[Token], int], str | None]:
     return meaning
 
 
+_SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT"})
+
+
+def _joins_sets(tokens: list[Token], i: int) -> bool:
+    """Whether the token ends a set operator."""
+    every = _type(tokens, i) in ("ALL", "DISTINCT")
+    return _type(tokens, i - every) in _SET_OPERATORS
+
+
+def _corresponding(tokens: list[Token], i: int) -> str | None:
+    begins = _type(tokens, i + 1) in ("SELECT", "VALUES", "LPAR", "BY")
+    return "CORRESPONDING" if begins and _joins_sets(tokens, i - 1) else None
+
+
+def _by(tokens: list[Token], i: int) -> str | None:
+    named = _text(tokens, i + 1) == "NAME" and _joins_sets(tokens, i - 1)
+    return "BY_NAME" if named else None
+
+
 def _excluded(tokens: list[Token], i: int) -> str | None:
     """`* EXCLUDE (a, b)` and `* EXCEPT (a, b)` of a SELECT."""
     starred = _type(tokens, i - 1) == "STAR" and _type(tokens, i + 1) == "LPAR"
@@ -175,6 +194,8 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "ANY": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
     "SOME": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
     "BOTH": _trim_side,
+    "BY": _by,
+    "CORRESPONDING": _corresponding,
     "LEADING": _trim_side,
     "TRAILING": _trim_side,
     "CROSS": _between("CROSS", _ENDS_A_RELATION | _LITERALS, frozenset({"JOIN"})),

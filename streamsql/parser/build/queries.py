@@ -18,6 +18,7 @@ from streamsql.nodes import (
     Expression,
     Join,
     JoinType,
+    Matched,
     Query,
     Relation,
     SelectAll,
@@ -182,9 +183,21 @@ class QueryBuilder:
     def materialization(self, span: Span) -> None:
         """How often the query runs is the planner's decision."""
 
-    def combined(self, span: Span, operator: SetOperator, other: Selected | Query) -> Query:
+    def combined(
+        self,
+        span: Span,
+        operator: SetOperator,
+        matched: Matched | None,
+        other: Selected | Query,
+    ) -> Query:
         query = other.query if isinstance(other, Selected) else other
-        return replace(query, set_operator=operator)
+        return replace(query, set_operator=operator, matched=matched)
+
+    def corresponding(self, span: Span, columns: tuple[str, ...] = ()) -> Matched:
+        return Matched(tuple(columns))
+
+    def by_name(self, span: Span, name: str) -> Matched:
+        return Matched(every=True)
 
     def union_all(self, span: Span) -> SetOperator:
         return SetOperator.UNION_ALL

@@ -30,13 +30,22 @@ def _query(node: n.Query) -> str:
     return words(
         node.common_tables and f"{with_} {', '.join(map(_common_table, node.common_tables))}",
         _select(node),
-        *(f"{other.set_operator.value} {_combined(other)}" for other in node.union),
+        *(
+            words(other.set_operator.value, _matched(other.matched), _combined(other))
+            for other in node.union
+        ),
         node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
         node.emit and f"EMIT {node.emit.value}",
         f"LIMIT {node.limit}" if node.limit is not None and not fetch else None,
         f"OFFSET {node.offset}" if node.offset is not None else None,
         fetch,
     )
+
+
+def _matched(node: n.Matched | None) -> str:
+    if node is None or node.every:
+        return "BY NAME" if node else ""
+    return words("CORRESPONDING", node.columns and f"BY {_columns(node.columns)}")
 
 
 def _combined(node: n.Query) -> str:

@@ -100,6 +100,8 @@ def _bounded(query: Query) -> bool:
 def _beyond_select(select: Query) -> Found:
     if select.set_operator in (SetOperator.EXCEPT_ALL, SetOperator.INTERSECT_ALL):
         yield select.set_operator.value, select.span
+    if select.matched is not None:
+        yield "CORRESPONDING or BY NAME", select.span
     if not select.items:
         yield "SELECT without a column", select.span
     for item in select.items:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -10,7 +10,7 @@ from sqlglot import exp
 from streamsql import nodes, types
 from streamsql.catalog import Catalog
 from streamsql.errors import BindError, PlanError, TypeMismatchError, UnsupportedError
-from streamsql.nodes import Expression, SetOperator
+from streamsql.nodes import Expression, Matched, SetOperator
 from streamsql.planner.relational import typing
 from streamsql.planner.relational.algebra import (
     Added,
@@ -27,7 +27,7 @@ from streamsql.planner.relational.algebra import (
 from streamsql.planner.relational.binder.scopes import Bound, Scope
 from streamsql.planner.relational.binder.select import Ends, SelectBinder
 from streamsql.planner.relational.dependent import free
-from streamsql.planner.relational.expressions import Ids, column
+from streamsql.planner.relational.expressions import Ids, cast, column
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import NULL, NUMERIC, SQLType
 
@@ -107,32 +107,33 @@ class QueryBinder:
 
     def _combined(self, query: nodes.Query, outer: Scope) -> Bound:
         first = replace(query, union=(), order_by=(), limit=None, offset=None, common_tables=())
-        parts: list[tuple[SetOperator, Bound]] = [
-            (SetOperator.UNION_ALL, self._select(first, outer, Ends()))
-        ]
+        parts = [_Part(SetOperator.UNION_ALL, None, self._select(first, outer, Ends()))]
         for part in query.union:
             bound = self.bind(replace(part, set_operator=SetOperator.UNION_ALL), outer)
-            parts.append((part.set_operator, bound))
+            parts.append(_Part(part.set_operator, part.matched, bound))
         for operators in (_TIGHT, _LOOSE):
             parts = self._reduced(parts, operators, query)
-        return self._ended(parts[0][1], query)
+        return self._ended(parts[0].bound, query)
 
     def _reduced(
         self,
-        parts: Sequence[tuple[SetOperator, Bound]],
+        parts: Sequence[_Part],
         operators: Sequence[SetOperator],
         query: nodes.Query,
-    ) -> list[tuple[SetOperator, Bound]]:
+    ) -> list[_Part]:
         result = [parts[0]]
-        for operator, bound in parts[1:]:
-            if operator in operators:
-                before, left = result[-1]
-                result[-1] = before, self._both(left, operator, bound, query)
+        for part in parts[1:]:
+            if part.operator in operators:
+                left = result[-1]
+                result[-1] = replace(left, bound=self._both(left.bound, part, query))
             else:
-                result.append((operator, bound))
+                result.append(part)
         return result
 
-    def _both(self, left: Bound, operator: SetOperator, right: Bound, query: nodes.Query) -> Bound:
+    def _both(self, left: Bound, part: _Part, query: nodes.Query) -> Bound:
+        operator, right = part.operator, part.bound
+        if part.matched is not None:
+            left, right = self._by_names(left, right, part.matched, query)
         kinds = self._kinds(left, right, operator.value.removesuffix(" ALL"), query)
         one, other = self._as(left, kinds), self._as(right, kinds)
         columns = tuple(
@@ -153,6 +154,37 @@ class QueryBinder:
             every = operator in (SetOperator.INTERSECT_ALL, SetOperator.EXCEPT_ALL)
             relation = SetOperation(one, other, which, every, columns)
         return Bound(relation, columns)
+
+    def _by_names(
+        self, left: Bound, right: Bound, matched: Matched, query: nodes.Query
+    ) -> tuple[Bound, Bound]:
+        """Both sides with the columns that belong together at the same places."""
+        sides = [{f.name: f for f in bound.fields} for bound in (left, right)]
+        for bound, named in zip((left, right), sides, strict=True):
+            if len(named) < len(bound.fields):
+                raise PlanError("two columns of a set operation have one name", span=query.span)
+        one, other = sides
+        if matched.every:
+            names = (*one, *(name for name in other if name not in one))
+        else:
+            names = matched.columns or tuple(name for name in one if name in other)
+        if not matched.every and not (names and one.keys() & other.keys() >= set(names)):
+            missing = next((name for name in names if name not in one or name not in other), None)
+            what = f"both do not have a column {missing}" if missing else "they share no column"
+            raise BindError(f"queries cannot correspond: {what}", span=query.span)
+        return self._padded(left, names, other), self._padded(right, names, one)
+
+    def _padded(self, bound: Bound, names: Sequence[str], others: Mapping[str, Field]) -> Bound:
+        """The columns of these names; NULL for one that only the other side has."""
+        own = {f.name: f for f in bound.fields}
+        added = [self.ids.field(name, others[name].type) for name in names if name not in own]
+        if not added:
+            return replace(bound, fields=tuple(own[name] for name in names))
+        items = [(f, column(f)) for f in bound.fields]
+        items += [(f, cast(exp.Null(), f.type)) for f in added]
+        own |= {f.name: f for f in added}
+        relation = Project(bound.relation, tuple(items))
+        return replace(bound, relation=relation, fields=tuple(own[name] for name in names))
 
     def _kinds(self, left: Bound, right: Bound, operator: str, query: nodes.Query) -> list[SQLType]:
         """The types of the columns that both sides have together."""
@@ -219,6 +251,15 @@ class QueryBinder:
         )
 
 
+@dataclass(frozen=True)
+class _Part:
+    """One of a set operation, and how it is added to those before it."""
+
+    operator: SetOperator
+    matched: Matched | None
+    bound: Bound
+
+
 _TIGHT = (SetOperator.INTERSECT, SetOperator.INTERSECT_ALL)
 _LOOSE = (
     SetOperator.UNION_ALL,
@@ -257,7 +298,7 @@ def _parts(table: nodes.CommonTable) -> tuple[nodes.Query, nodes.Query, bool]:
     *others, last = query.union or (query,)
     first = replace(query, union=tuple(others), common_tables=())
     union = last.set_operator in (SetOperator.UNION, SetOperator.UNION_ALL)
-    ends = query.order_by or query.common_tables or Ends.of(query).cut
+    ends = query.order_by or query.common_tables or Ends.of(query).cut or last.matched
     if not query.union or not union or table.name in _names(first) or ends:
         raise UnsupportedError(
             f"{table.name} is recursive and not of the form first UNION [ALL] second, of which the "
