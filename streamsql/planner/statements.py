@@ -17,7 +17,7 @@ from streamsql.planner import ddl
 from streamsql.planner.changes.keyed import keyed
 from streamsql.planner.create_sink import plan_create_sink
 from streamsql.planner.ddl.drops import check_not_a_sink
-from streamsql.planner.ddl.row_changes import RowsPlan, plan_inserted_rows
+from streamsql.planner.ddl.row_changes import RowsPlan, plan_inserted_rows, table_of_rows
 from streamsql.planner.ddl.sources import plan_create_source
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
@@ -101,10 +101,13 @@ def _(statement: nodes.CreateSource, planning: Planning) -> SourcePlan | Nothing
 
 
 @plan_statement.register
-def _(statement: nodes.CreateAsSelect, planning: Planning) -> QueryStatementPlan | NothingToDo:
+def _(
+    statement: nodes.CreateAsSelect, planning: Planning
+) -> QueryStatementPlan | SourcePlan | NothingToDo:
     check_not_a_view(statement.name, planning.catalog, statement.span)
     check_not_a_sink(statement.name, planning.catalog, statement.span)
-    return plan_create_as(statement, planning)
+    table = table_of_rows(statement, planning)
+    return plan_create_as(statement, planning) if table is None else plan_statement(table, planning)
 
 
 @plan_statement.register

@@ -6,22 +6,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.definition import Definition, stuck
 from streamsql.nodes import (
     AlterQuery,
     CreateAsSelect,
     CreateMaterializedView,
     CreateSink,
+    CreateSource,
+    DropSource,
     InsertInto,
     Statement,
 )
-from streamsql.parser import to_sql
+from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
 from streamsql.planner.ddl.replacement import check_resumes
 from streamsql.planner.operators import state_stores
-from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan, SourcePlan
 from streamsql.properties import SEMANTICS, SHUFFLE_PARTITIONS, get_text
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_written
@@ -33,6 +35,7 @@ from streamsql.runtime.topics import KafkaTopics, create_topic, grow_topic, grow
 from streamsql.statements.changes.apply import Files, apply_files
 from streamsql.statements.changes.rebuilding import Rebuilds
 from streamsql.statements.control import OLD_RUNS
+from streamsql.statements.definitions import create, drop
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.changes import change_rows
 from streamsql.statements.tables.flush import await_view
@@ -42,7 +45,25 @@ _Starting = CreateAsSelect | CreateMaterializedView | InsertInto | CreateSink
 
 @handle.register
 def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
+    if get_text(context.session.properties, SEMANTICS) == "standard":
+        planned = context.plan(statement)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        if isinstance(planned, SourcePlan):
+            return _filled(planned.source, statement, context)
     return _start(statement, context)
+
+
+def _filled(table: Source, statement: CreateAsSelect, context: Context) -> Iterable[Result]:
+    """A plain table with the rows of a query; no table if they cannot be written."""
+    created = parse_one(table.statement)
+    assert isinstance(created, CreateSource)
+    list(create(created, context))
+    try:
+        return change_rows(InsertInto(table.name, statement.query, span=statement.span), context)
+    except StreamSQLError:
+        list(drop(DropSource(table.kind, table.name), context))
+        raise
 
 
 @handle.register

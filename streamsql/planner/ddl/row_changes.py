@@ -17,6 +17,9 @@ from streamsql.errors import (
     did_you_mean,
 )
 from streamsql.nodes import (
+    ColumnDefinition,
+    CreateAsSelect,
+    CreateSource,
     Delete,
     Expression,
     InsertInto,
@@ -40,8 +43,8 @@ from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import Planned, PullPlan, Touches
 from streamsql.planner.scopes.spans import span_of
-from streamsql.properties import standard
-from streamsql.schema import ROW_KEY, Column
+from streamsql.properties import SEMANTICS, get_text, standard
+from streamsql.schema import ROW_KEY, Column, Kind
 from streamsql.types import quote
 
 OLD = "OLD$"
@@ -191,6 +194,31 @@ def plan_inserted_rows(statement: InsertInto, planning: Planning) -> RowsPlan:
         query = _with_generated(query, table)
     pull = _planned(query, planning)
     return RowsPlan(table, pull, pull.schema.names, returning=statement.returning)
+
+
+def table_of_rows(statement: CreateAsSelect, planning: Planning) -> CreateSource | None:
+    """The plain table that CREATE TABLE .. AS makes in a session of standard SQL, where it has the
+    rows that its query has now; None: it has ksqlDB's meaning, a table that a query keeps up to
+    date. One with WITH, EMIT or constraints has that everywhere, and a logged one has a query."""
+    if (
+        statement.kind is not Kind.TABLE
+        or statement.properties
+        or statement.constraints
+        or statement.or_replace
+        or statement.query.emit is not None
+        or planning.logged
+        or get_text(planning.session, SEMANTICS) != "standard"
+    ):
+        return None
+    columns = _planned(statement.query, planning).schema
+    return CreateSource(
+        statement.kind,
+        statement.name,
+        tuple(ColumnDefinition(column.name, column.type) for column in columns),
+        if_not_exists=statement.if_not_exists,
+        text=statement.text,
+        span=statement.span,
+    )
 
 
 def made(table: Source) -> Mapping[str, Expression]:
