@@ -106,8 +106,11 @@ def _(
 ) -> QueryStatementPlan | SourcePlan | NothingToDo:
     check_not_a_view(statement.name, planning.catalog, statement.span)
     check_not_a_sink(statement.name, planning.catalog, statement.span)
-    table = table_of_rows(statement, planning)
-    return plan_create_as(statement, planning) if table is None else plan_statement(table, planning)
+    if (table := table_of_rows(statement, planning)) is None:
+        return plan_create_as(statement, planning)
+    return plan_create_source(
+        table, planning.catalog, planning.session, planning.topics, planning.schemas
+    )
 
 
 @plan_statement.register
