@@ -18,7 +18,8 @@ PREPARE = """
 CREATE STREAM pg_readings (sensor STRING KEY, n INT, price DECIMAL(6, 2), seen TIMESTAMP,
     tags ARRAY<STRING>, place STRUCT<city STRING>)
   WITH (KAFKA_TOPIC='pg_readings', VALUE_FORMAT='JSON', PARTITIONS=1);
-CREATE TABLE pg_counts AS SELECT sensor, COUNT(*) AS n FROM pg_readings GROUP BY sensor;
+CREATE TABLE pg_counts AS
+  SELECT sensor, COUNT(*) AS n FROM pg_readings GROUP BY sensor EMIT CHANGES;
 """
 COPIED = (
     'a\t1\t1.50\t2024-02-29 12:00:00+00\t{x,NULL}\t{"city":"Bergen"}\n'

@@ -16,7 +16,7 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.nodes import Expression
-from streamsql.planner.relational import angles, intervals, typing
+from streamsql.planner.relational import angles, byte_strings, intervals, typing
 from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import (
@@ -33,6 +33,7 @@ from streamsql.planner.scopes.spans import span_of
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DATE,
     DOUBLE,
     INT,
@@ -192,6 +193,10 @@ def _cast(node: Expression) -> Expression:
         return _to_json(_parsed(node.this))
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
+    if target == BYTES and source in (STRING, UNKNOWN):
+        return byte_strings.of_text(node.this)
+    if target == STRING and source == BYTES:
+        return byte_strings.text_of(node.this)
     if target == BOOLEAN and source in (STRING, UNKNOWN):
         return cast(_truth_word(node.this), target)
     if target == STRING and source == NUMERIC:
@@ -543,6 +548,7 @@ _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "JSONB_BUILD_OBJECT": _json_object,
     "JSONB_BUILD_ARRAY": _json_array,
     **{name: partial(_angle, name) for name in angles.NAMES},
+    **dict.fromkeys(byte_strings.FUNCTIONS, byte_strings.called),
     "MAKE_TIMESTAMPTZ": lambda node: _call("MAKE_TIMESTAMP", TIMESTAMP, *node.expressions),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -14,7 +14,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from streamsql import types
 from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
-from streamsql.planner.relational import angles
+from streamsql.planner.relational import angles, byte_strings
 from streamsql.planner.relational.expressions import cast, typed
 from streamsql.planner.relational.typing import (
     NUMERIC,
@@ -299,6 +299,18 @@ def _hyperbolic_cotangent(arguments: list[Expression]) -> Expression:
     return exp.Div(this=cast(exp.Literal.number(1), DOUBLE), expression=tangent)
 
 
+def _reverse(arguments: list[Expression]) -> Expression:
+    """Of a text, or of BYTES."""
+    if kind_of(arguments[0]) == types.BYTES:
+        return _named("REVERSE_BYTES", arguments)
+    return exp.Reverse(this=arguments[0])
+
+
+def _named(name: str, arguments: list[Expression]) -> Expression:
+    """A call by that name, where sqlglot has another function of it."""
+    return exp.Anonymous(this=name, expressions=arguments)
+
+
 _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "STRING_AGG": _string_agg,
     "GROUP_CONCAT": _string_agg,
@@ -336,6 +348,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
     "FORMAT": lambda a: exp.Anonymous(this="FORMAT_STRING", expressions=a),
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
+    "REVERSE": _reverse,
+    **{name: partial(_named, name) for name in byte_strings.FUNCTIONS},
 }
 
 
@@ -734,7 +748,17 @@ def _json_object(call: Expression) -> SQLType:
     return types.JSONB
 
 
+def _of_bytes(call: Expression) -> SQLType:
+    first = call.expressions[0]
+    if kind_of(first) != types.BYTES:
+        if not is_open(kind_of(first)):
+            raise _unknown(call, title(call))
+        first.replace(coerced(first.copy(), types.BYTES))
+    return byte_strings.FUNCTIONS[call.name.upper()][0]
+
+
 _BY_NAME: dict[str, Rule] = {
+    **dict.fromkeys(byte_strings.FUNCTIONS, _of_bytes),
     "FORMAT_STRING": _format,
     "TO_JSONB": _json_values,
     "JSONB_BUILD_ARRAY": _json_values,
