@@ -44,6 +44,12 @@ JSONB = STRING.copy()
 """JSON and JSONB of standard SQL: a STRING with a JSON text."""
 JSONB.meta[_JSON] = True
 
+_SINGLE = "single"
+"""In the `meta` of a DOUBLE: whether its values have single precision."""
+REAL = DOUBLE.copy()
+"""REAL of standard SQL: stored, and computed with, as the DOUBLE of the same value."""
+REAL.meta[_SINGLE] = True
+
 INTERVAL_PARTS = (("months", INT), ("days", INT), ("micros", BIGINT))
 _ROW = "row"
 """In the `meta` of a STRUCT: whether it is a row of standard SQL."""
@@ -100,7 +106,8 @@ _ALIASES: dict[str, SQLType] = {
     **dict.fromkeys(("BOOL",), BOOLEAN),
     **dict.fromkeys(("INT2", "INT4", "SMALLINT"), INT),
     **dict.fromkeys(("INT8",), BIGINT),
-    **dict.fromkeys(("FLOAT4", "FLOAT8", "FLOAT", "REAL"), DOUBLE),
+    **dict.fromkeys(("FLOAT8", "FLOAT"), DOUBLE),
+    **dict.fromkeys(("FLOAT4", "REAL"), REAL),
     **dict.fromkeys(("TEXT", "CHAR", "CHARACTER", "BPCHAR", "UUID"), STRING),
     **dict.fromkeys(("JSON", "JSONB"), JSONB),
     **dict.fromkeys(("BYTEA",), BYTES),
@@ -208,6 +215,11 @@ def is_spelled_with_zone(t: SQLType) -> bool:
 def is_json(t: SQLType) -> bool:
     """Whether the type is JSONB."""
     return t.this == _T.TEXT and bool(t.meta.get(_JSON))
+
+
+def is_single(t: SQLType) -> bool:
+    """Whether the type is REAL."""
+    return t.this == _T.DOUBLE and bool(t.meta.get(_SINGLE))
 
 
 def custom_name(t: SQLType) -> str:

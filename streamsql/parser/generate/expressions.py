@@ -50,6 +50,8 @@ def type_sql(t: SQLType) -> str:
         return "TIMESTAMPTZ"
     if types.is_json(t):
         return "JSONB"
+    if types.is_single(t):
+        return "REAL"
     return types.to_sql(t)
 
 

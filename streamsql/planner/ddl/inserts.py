@@ -36,7 +36,7 @@ from streamsql.planner.types.scope import text_of
 from streamsql.planner.with_clause.changes import check_writable
 from streamsql.properties import INSERT_INTO_VALUES, get_bool
 from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema, is_hidden
-from streamsql.types import DATE, TIME, TIMESTAMP, quote, to_sql, type_of
+from streamsql.types import DATE, TIME, TIMESTAMP, is_single, quote, to_sql, type_of
 
 _TIME_FORMATS = {
     TIMESTAMP: ". Timestamp format must be yyyy-mm-ddThh:mm:ss[.S]",
@@ -265,13 +265,15 @@ def _check_primary_key(
 
 
 def _is_simple(statement: InsertValues, table: Source) -> bool:
-    """Whether the rows are those of the table as they are written: constants, with no others."""
+    """Whether the rows are those of the table as they are written: constants, with no others, and
+    none that a REAL rounds."""
     constants = (exp.Literal, exp.Null, exp.Boolean)
     given = set(statement.columns or table.order[: len(statement.values)])
     whole = all(
         definition.generated is None and (definition.default is None or definition.name in given)
         for definition in table.definitions
     )
+    whole = whole and not any(is_single(column.type) for column in table.schema)
     return whole and all(isinstance(v, constants) for row in statement.rows for v in row)
 
 

@@ -85,9 +85,21 @@ def spark(expression: Expression) -> Expression:
         changed = rule(node)
         if changed.type is None and node.type is not None:
             changed.type = node.type
-        return changed
+        return _rounded_single(changed) if isinstance(node, _COMPUTED) else changed
 
     return transformed(intervals.with_constants(expression), of)
+
+
+_COMPUTED = (exp.Cast, exp.TryCast, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+"""Expressions whose value has to be rounded to the precision of a REAL."""
+_FLOAT = exp.DataType(this=T.FLOAT)
+"""Spark's numbers of single precision, which no column has."""
+
+
+def _rounded_single(value: Expression) -> Expression:
+    if value.type is None or not types.is_single(value.type):
+        return value
+    return cast(cast(value.copy(), _FLOAT), types.REAL)
 
 
 def _call(name: str, kind: SQLType, *arguments: Expression) -> Expression:
@@ -202,8 +214,9 @@ def _cast(node: Expression) -> Expression:
     if target == STRING and source == NUMERIC:
         return _replaced(cast(node.this.copy(), STRING), "[.]?0*$", "")
     if target == STRING and source == DOUBLE:
+        value = cast(node.this.copy(), _FLOAT) if types.is_single(source) else node.this.copy()
         written = exp.RegexpReplace(
-            this=cast(node.this.copy(), STRING),
+            this=cast(value, STRING),
             expression=exp.Literal.string("\\.0$"),
             replacement=exp.Literal.string(""),
         )

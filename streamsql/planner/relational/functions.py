@@ -178,6 +178,9 @@ def _has_too_many(builder: object, arguments: list[Expression]) -> bool:
     return not node.is_var_len_args and len(arguments) > len(node.arg_types)
 
 
+_TEXTS = types.array(STRING)
+
+
 def _local_timestamp(_arguments: list[Expression]) -> Expression:
     zone = typed(exp.Literal.string("UTC"), STRING)
     return exp.AtTimeZone(this=typed(exp.CurrentTimestamp(), TIMESTAMP), zone=zone)
@@ -299,6 +302,17 @@ def _hyperbolic_cotangent(arguments: list[Expression]) -> Expression:
     return exp.Div(this=cast(exp.Literal.number(1), DOUBLE), expression=tangent)
 
 
+def _schemas(arguments: list[Expression]) -> Expression:
+    """CURRENT_SCHEMAS(implicit): the only schema, and that of the system."""
+    (implicit,) = (coerced(argument, BOOLEAN) for argument in arguments)
+    public, both = (
+        typed(exp.Array(expressions=[typed(exp.Literal.string(n), STRING) for n in names]), _TEXTS)
+        for names in (("public",), ("pg_catalog", "public"))
+    )
+    ifs = [exp.If(this=implicit, true=both), exp.If(this=exp.Not(this=implicit), true=public)]
+    return typed(exp.Case(ifs=ifs), _TEXTS)
+
+
 def _reverse(arguments: list[Expression]) -> Expression:
     """Of a text, or of BYTES."""
     if kind_of(arguments[0]) == types.BYTES:
@@ -348,6 +362,7 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
     "FORMAT": lambda a: exp.Anonymous(this="FORMAT_STRING", expressions=a),
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
+    "CURRENT_SCHEMAS": _schemas,
     "REVERSE": _reverse,
     **{name: partial(_named, name) for name in byte_strings.FUNCTIONS},
 }
@@ -369,8 +384,7 @@ def typed_call(call: Expression, function: str) -> Expression:
         if (known := _BY_NAME.get(call.name.upper())) is None:
             raise _unknown(call, function)
         return typed(call, known(call))
-    kind = _derived(call)
-    return typed(call, kind)
+    return typed(call, call.type or _derived(call))
 
 
 class UnknownFunctionError(BindError):

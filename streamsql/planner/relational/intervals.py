@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ctypes import c_float
 from decimal import Decimal
 from functools import cache
 
 from sqlglot import exp, parse_one
 
+from streamsql import types
 from streamsql.nodes import Expression
 from streamsql.planner.relational.expressions import number, operand, typed
 from streamsql.types import BIGINT, DOUBLE, INTERVAL, STRING, TIME, TIMESTAMP, SQLType
@@ -79,8 +81,10 @@ def _scaled(product: Expression) -> Interval | None:
 
 def _number(expression: Expression) -> Decimal | None:
     match expression:
-        case exp.Paren() | exp.Cast():
+        case exp.Paren():
             return _number(expression.this)
+        case exp.Cast():
+            return _as(_number(expression.this), expression.to)
         case exp.Neg():
             inner = _number(expression.this)
             return None if inner is None else -inner
@@ -90,6 +94,15 @@ def _number(expression: Expression) -> Decimal | None:
             except ArithmeticError:
                 return None
     return None
+
+
+def _as(number: Decimal | None, kind: SQLType) -> Decimal | None:
+    if number is None or not types.is_numeric(kind):
+        return None
+    if types.is_single(kind):
+        return Decimal(c_float(float(number)).value)
+    whole = kind == DOUBLE or number == number.to_integral_value()
+    return number if whole else None
 
 
 # -- Spark ---------------------------------------------------------------------------------------

@@ -96,9 +96,13 @@ def common(kinds: Sequence[SQLType]) -> SQLType | None:
     return result
 
 
+_TWOFOLD = (TIMESTAMP, STRING, DOUBLE)
+"""Types of which a part are types of their own."""
+
+
 def _common(a: SQLType, b: SQLType) -> SQLType | None:
-    if a == b and a in (TIMESTAMP, STRING):
-        return a if is_same(a, b) else TIMESTAMP if a == TIMESTAMP else STRING
+    if a == b and a in _TWOFOLD:
+        return a if is_same(a, b) else next(kind for kind in _TWOFOLD if kind == a)
     if a == b or b == NULL or (b == UNKNOWN and a != NULL):
         return a
     if a in (NULL, UNKNOWN):
@@ -123,8 +127,10 @@ def _common_row(a: SQLType, b: SQLType) -> SQLType | None:
 
 
 def is_same(a: SQLType, b: SQLType) -> bool:
-    alike = types.is_local(a) == types.is_local(b) and types.is_json(a) == types.is_json(b)
-    return a == b and alike
+    if types.is_array(a) and types.is_array(b):
+        return is_same(types.element_type(a), types.element_type(b))
+    parts = (types.is_local, types.is_json, types.is_single)
+    return a == b and all(is_part(a) == is_part(b) for is_part in parts)
 
 
 def coerced(expression: Expression, kind: SQLType) -> Expression:
@@ -244,6 +250,8 @@ def postgres_name(kind: SQLType) -> str:
         return "timestamp without time zone"
     if types.is_json(kind):
         return "jsonb"
+    if types.is_single(kind):
+        return "real"
     if kind == INTERVAL:
         return "interval"
     return _POSTGRES_NAMES.get(kind.this, name(kind).lower())
@@ -296,6 +304,8 @@ def arithmetic(node: type[exp.Expr], symbol: str, a: Expression, b: Expression) 
 
 def _number(node: type[exp.Expr], a: SQLType, b: SQLType) -> SQLType:
     wider = max(a, b, key=lambda kind: _ORDER.index(kind.this))
+    if wider == DOUBLE and not (types.is_single(a) and types.is_single(b)):
+        return DOUBLE
     if not types.is_decimal(wider):
         return wider
     (p1, s1), (p2, s2) = types.precision_scale(a), types.precision_scale(b)

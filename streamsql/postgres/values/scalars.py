@@ -8,7 +8,8 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from ctypes import c_float
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal
 from typing import Any
@@ -69,6 +70,20 @@ def _double(value: float) -> bytes:
     if math.isfinite(value):
         return repr(float(value)).removesuffix(".0").encode()
     return b"NaN" if math.isnan(value) else b"Infinity" if value > 0 else b"-Infinity"
+
+
+def _single(value: float) -> bytes:
+    """The fewest digits that no other number of single precision has."""
+    if not math.isfinite(value):
+        return _double(value)
+    single = c_float(value).value
+    texts = (f"{single:.{digits}e}" for digits in range(9))
+    text = next(text for text in texts if c_float(float(text)).value == single)
+    number, exponent = text.split("e")
+    if -4 <= int(exponent) < 6:
+        places = max(0, len(number.partition(".")[2]) - int(exponent))
+        return f"{float(text):.{places}f}".encode()
+    return text.encode()
 
 
 def _integer(bits: int) -> Decode:
@@ -317,7 +332,7 @@ INTERVAL = ScalarCodec(
 )
 INT2VECTOR = _vector("int2vector", 22, 1006, INT2.oid, "!h")
 OIDVECTOR = _vector("oidvector", 30, 1013, OID.oid, "!I")
-FLOAT4 = _fractions("float4", 700, 1021, 4, "!f")
+FLOAT4 = replace(_fractions("float4", 700, 1021, 4, "!f"), to_text=_single)
 JSON = ScalarCodec("json", 114, 199, -1, _utf8, _json_in, _utf8, _json_in)
 JSONB = ScalarCodec("jsonb", 3802, 3807, -1, _utf8, _json_in, _jsonb, _jsonb_in)
 RECORD = _texts("record", 2249, 2287)

@@ -27,6 +27,7 @@ from streamsql.types import (
     is_json,
     is_local,
     is_row,
+    is_single,
     precision_scale,
     to_sql,
 )
@@ -98,6 +99,8 @@ def type_of(t: SQLType | None) -> PgType:
         return PgType(scalars.TIMESTAMP)
     if is_json(t):
         return PgType(scalars.JSONB)
+    if is_single(t):
+        return PgType(scalars.FLOAT4)
     if is_array(t):
         inner = type_of(innermost(t))
         return PgType(inner.codec, array=True, modifier=inner.modifier)
