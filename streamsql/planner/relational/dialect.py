@@ -27,7 +27,7 @@ from streamsql.planner.relational.expressions import (
     transformed,
     typed,
 )
-from streamsql.planner.relational.intervals import length_of, micros
+from streamsql.planner.relational.intervals import computed, length_of, micros
 from streamsql.planner.relational.typing import NUMERIC, UNKNOWN, T, is_integer
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import (
@@ -651,13 +651,36 @@ def _in_list(node: Expression) -> Expression:
     return exp.In(this=operand(length_of(node.this)), expressions=values)
 
 
+_NUMBERS = (
+    "IF((v.b - v.a) / v.s < 0, ARRAY(), TRANSFORM(SEQUENCE(0, CAST(FLOOR((v.b - v.a) / v.s) AS "
+    "INT)), i -> v.a + i * CAST(v.s AS DECIMAL(28, 16))))"
+)
+"""Of a series from `a` to `b` in steps of `s`."""
+
+
 def _series(node: Expression) -> Expression:
-    step = node.args.get("step")
+    start, end, step = (node.args.get(part) for part in ("start", "end", "step"))
+    assert start is not None and end is not None
+    kind = typing.kind_of(start)
+    if types.is_decimal(kind):
+        step = step if step is not None else cast(number(1), kind)
+        found = computed(_NUMBERS, types.array(kind), a=start, b=end, s=step)
+        return _rows(cast(found, types.array(kind)), node, end)
     if step is None or step.type != INTERVAL:
         return node
+    constant = intervals.of_struct(step)
+    if constant is None or constant.months:
+        return _rows(intervals.series(start, end, step, kind), node, end)
     changed = node.copy()
     changed.set("step", intervals.native(step))
     return changed
+
+
+def _rows(array: Expression, series: Expression, end: Expression) -> Expression:
+    """The rows of a series, perhaps without the last one of RANGE."""
+    if series.args.get("is_end_exclusive"):
+        array = _call("ARRAY_REMOVE", typing.kind_of(array), array, end)
+    return exp.Unnest(expressions=[array])
 
 
 def _frame(node: Expression) -> Expression:

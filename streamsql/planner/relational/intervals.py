@@ -73,20 +73,23 @@ def _scaled(product: Expression) -> Interval | None:
     sides = [product.this, product.expression]
     if isinstance(product, exp.Mul) and constant(sides[0]) is None:
         sides.reverse()
-    value, factor = constant(sides[0]), _number(sides[1])
-    if value is None or factor is None or (isinstance(product, exp.Div) and not factor):
+    value, factor = constant(sides[0]), constant_number(sides[1])
+    if value is None or factor is None or not factor.is_finite():
+        return None
+    if isinstance(product, exp.Div) and not factor:
         return None
     return value * (factor if isinstance(product, exp.Mul) else 1 / factor)
 
 
-def _number(expression: Expression) -> Decimal | None:
+def constant_number(expression: Expression) -> Decimal | None:
+    """The value of a constant number; None of other expressions."""
     match expression:
         case exp.Paren():
-            return _number(expression.this)
+            return constant_number(expression.this)
         case exp.Cast():
-            return _as(_number(expression.this), expression.to)
+            return _as(constant_number(expression.this), expression.to)
         case exp.Neg():
-            inner = _number(expression.this)
+            inner = constant_number(expression.this)
             return None if inner is None else -inner
         case exp.Literal():
             try:
@@ -101,8 +104,8 @@ def _as(number: Decimal | None, kind: SQLType) -> Decimal | None:
         return None
     if types.is_single(kind):
         return Decimal(c_float(float(number)).value)
-    whole = kind == DOUBLE or number == number.to_integral_value()
-    return number if whole else None
+    same = kind == DOUBLE or not number.is_finite() or number == number.to_integral_value()
+    return number if same else None
 
 
 # -- Spark ---------------------------------------------------------------------------------------
@@ -147,7 +150,7 @@ def of_struct(expression: Expression) -> Interval | None:
     if not isinstance(inner, exp.Struct) or inner.type != INTERVAL:
         return None
     amounts = [part.expression.this for part in inner.expressions]
-    return Interval(*(int(_number(amount) or 0) for amount in amounts))
+    return Interval(*(int(constant_number(amount) or 0) for amount in amounts))
 
 
 def micros(interval: Expression) -> int | None:
@@ -165,6 +168,23 @@ def native(interval: Expression) -> Expression:
         INTERVAL,
         x=interval,
     )
+
+
+def series(start: Expression, end: Expression, step: Expression, kind: SQLType) -> Expression:
+    """The times from one on, each a step behind the one before it: a month behind 31 January is
+    29 February, and a month behind that 29 March."""
+    left = "(UNIX_MICROS(v.b) - UNIX_MICROS({})) * SIGN(v.n)"
+    # Months are at most twice as short as 30 days.
+    most = f"CAST(2 * {left.format('v.a')} / ABS(v.n) AS INT) + 1"
+    following = (
+        "ELEMENT_AT(l, -1) + MAKE_INTERVAL(0, v.s.months, 0, v.s.days, 0, 0, "
+        "v.s.micros / CAST(1000000 AS DECIMAL(8)))"
+    )
+    steps = f"AGGREGATE(SEQUENCE(1, {most}), ARRAY(v.a), (l, i) -> CONCAT(l, ARRAY({following})))"
+    kept = f"FILTER({steps}, t -> {left.format('t')} >= 0)"
+    template = f"IF({left.format('v.a')} < 0 OR v.n = 0, ARRAY(), {kept})"
+    values = {"a": start, "b": end, "s": step, "n": length_of(step)}
+    return computed(template, types.array(kind), **values)
 
 
 def _native(interval: Interval) -> Expression:

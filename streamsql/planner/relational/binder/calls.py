@@ -18,6 +18,7 @@ from streamsql.planner.relational.binder.pending import (
 )
 from streamsql.planner.relational.binder.rules import Allowed, Rules
 from streamsql.planner.relational.expressions import number, typed
+from streamsql.planner.relational.intervals import constant_number
 from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import INT, INTERVAL, LOCAL_TIMESTAMP, STRING
@@ -123,6 +124,7 @@ class CallRules(Rules):
             ends = [coerced(end, kind) for end in arguments[:2]]
         steps = arguments[2:]
         if typing.is_integer(kind) or types.is_decimal(kind):
+            _check_series([*ends, *steps])
             return typing.alike([*ends, *steps], "GENERATE_SERIES")
         return [*ends, *(coerced(step, INTERVAL) for step in steps)], kind
 
@@ -188,3 +190,14 @@ class CallRules(Rules):
             elif isinstance(value, list):
                 call.set(name, [binder._argument(item) for item in node.args[name]])
         return functions.typed_call(call, functions.title(node))
+
+
+def _check_series(numbers: list[Expression]) -> None:
+    """TypeMismatchError for constants that no series has."""
+    constants = [constant_number(value) for value in numbers]
+    for what, value, found in zip(("start", "stop", "step"), numbers, constants, strict=False):
+        if found is not None and not found.is_finite():
+            name = "NaN" if found.is_nan() else "infinity"
+            raise TypeMismatchError(f"{what} value cannot be {name}", span=span_of(value))
+    if constants[2:] == [0]:
+        raise TypeMismatchError("step size cannot equal zero", span=span_of(numbers[2]))
