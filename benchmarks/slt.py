@@ -6,8 +6,9 @@
 With --queries each of the first queries of a file counts, and the values are compared as SQLite
 writes them (three digits of a number of type R), which the public client does not do.
 
-The client is `sqllogictest` (cargo install sqllogictest-bin). Files of tests/slt/skip.txt are not
-run: what they test has no meaning here. What a file leaves behind is dropped.
+The client is `sqllogictest` (cargo install --locked sqllogictest-bin; one that is built without
+--locked does not compare the texts of errors). Files of tests/slt/skip.txt are not run: what they
+test has no meaning here. What a file leaves behind is dropped.
 """
 
 from __future__ import annotations
