@@ -62,6 +62,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # MAP(..) with a key twice keeps the last one; by default it would end the query.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # So does a JSON text; by default it would be none.
+    "spark.sql.variant.allowDuplicateKeys": "true",
     "spark.sql.shuffle.partitions": "2",
     # The master's threads are for continuous queries; batch work gets fewer.
     "spark.default.parallelism": "64",
