@@ -31,7 +31,7 @@ from streamsql.statements import (
 )
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting import values as insert
-from streamsql.statements.tables import changes, flush
+from streamsql.statements.tables import altering, changes, flush
 
 _log = logging.getLogger("streamsql.statements")
 _log.addHandler(logging.NullHandler())
@@ -40,6 +40,7 @@ LOGGED_TEXT = 1000
 _UNTOLD = (nodes.Effect.READS, nodes.Effect.WRITES)
 
 FAMILIES = (
+    altering,
     assertions,
     changes,
     connectors,

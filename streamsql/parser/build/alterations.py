@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamsql import nodes as n
 from streamsql.errors import Span
 from streamsql.nodes import ColumnDefinition
@@ -17,8 +19,8 @@ class AlterationBuilder:
     ) -> n.AlterSource:
         return n.AlterSource(kind, name, alterations, span=span)
 
-    def added_column(self, span: Span, name: str, type: SQLType) -> ColumnDefinition:
-        return ColumnDefinition(name, type, span=span)
+    def added_column(self, span: Span, column: ColumnDefinition) -> ColumnDefinition:
+        return replace(column, span=span)
 
     def dropped_column(self, span: Span, if_exists: bool | None, name: str) -> n.DropColumn:
         return n.DropColumn(name, bool(if_exists), span=span)

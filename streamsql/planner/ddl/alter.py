@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from streamsql.catalog import Catalog, Source, Thing
-from streamsql.errors import CatalogError, PlanError, Span, did_you_mean
+from streamsql.errors import CatalogError, PlanError, Span, UnsupportedError, did_you_mean
 from streamsql.formats import Side, format_named
 from streamsql.nodes import (
     AlterSource,
@@ -21,6 +21,7 @@ from streamsql.planner.ddl.constraints import check_unconstrained
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange
+from streamsql.planner.relational.typing import standard
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.planner.with_clause.changes import check_change_columns
 from streamsql.schema import RESERVED_COLUMNS, Column, Namespace, Schema
@@ -102,8 +103,32 @@ def _extended(source: Source, added: ColumnDefinition, catalog: Catalog) -> Sour
             span=added.span,
         )
     _check_is_free(source, added.name, added.span)
+    _check_options(source, added)
     column = Column(added.name, resolve_type(added.type, catalog.types, added.span))
-    return replace(source, schema=Schema((*source.schema, column)))
+    extended = replace(source, schema=Schema((*source.schema, column)))
+    if not source.is_plain:
+        return extended
+    return replace(
+        extended,
+        schema=Schema((*source.schema, replace(column, type=standard(column.type)))),
+        order=(*source.order, added.name),
+        definitions=(*source.definitions, added),
+    )
+
+
+def _check_options(source: Source, added: ColumnDefinition) -> None:
+    options = {
+        "NOT NULL": added.not_null,
+        "AS": added.generated is not None,
+        "DEFAULT": added.default is not None and not source.is_plain,
+    }
+    for option, given in options.items():
+        if given:
+            raise UnsupportedError(
+                f"A column with {option} cannot be added to {quote(source.name)}.",
+                hint="A plain table takes columns with DEFAULT, which its rows then have.",
+                span=added.span,
+            )
 
 
 def _check_is_free(source: Source, name: str, span: Span | None) -> None:
@@ -133,6 +158,12 @@ def _changed(
     after = _after(column, source, alteration, catalog)
     columns = (after if c is column else c for c in source.schema)
     altered = replace(source, schema=Schema(tuple(c for c in columns if c is not None)))
+    if after is None:
+        altered = replace(
+            altered,
+            order=tuple(n for n in source.order if n != name),
+            definitions=tuple(d for d in source.definitions if d.name != name),
+        )
     if after == column:
         return source
     _check_role(column, source, span)
