@@ -226,11 +226,11 @@ class Engine:
         self._check_usable()
         commit(Context(self._state, session, lambda path: ()))
 
-    def epoch(self) -> int | None:
-        """The newest epoch of materialized views that all can be read as of; None: there is none.
-        ExternalError: a view cannot be read at present."""
+    def epoch(self, session: Session | None = None) -> int | None:
+        """The newest epoch of materialized views that all can be read as of, with what the session
+        has written; None: there is none. ExternalError: a view cannot be read at present."""
         self._check_usable()
-        return self._state.serving.epoch()
+        return self._state.serving.epoch((session or self.session).properties)
 
     def _check_usable(self) -> None:
         if not self._open:

@@ -110,6 +110,9 @@ class Answer:
     schema: Schema
     rows: Iterable[Row]
     final_message: str | None = None
+    epoch: int | None = None
+    """As of which materialized views have been read; None: none has been, or one was between two
+    epochs. `streamsql.view.epoch` reads the same rows again."""
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -88,6 +88,7 @@ class Received:
                 return stream
             case "answer":
                 answer = Answer(line["query_id"], decode_schema(line["columns"]), ())
+                answer.epoch = line.get("epoch")
                 answer.rows = self._rows(answer)
                 return answer
             case "line_stream":

@@ -49,6 +49,8 @@ class QueryResult:
         self.messages: list[str] = []
         """Messages of the statements, including warnings."""
         self.query_id: str | None = None
+        self.epoch: int | None = None
+        """As of which a pull query read materialized views: `AS OF EPOCH` reads the same again."""
         self.text = ""
         """Of EXPLAIN and DESCRIBE FUNCTION, which have no rows."""
         self._results = results
@@ -161,7 +163,7 @@ class QueryResult:
                     self._take(result.fields, [Cells(tuple(row)) for row in result.rows])
                 case Answer():
                     self._take(result.fields, result.rows)
-                    self.query_id = result.query_id
+                    self.query_id, self.epoch = result.query_id, result.epoch
                 case RowStream():
                     self._take(result.fields, [])
                     self.query_id = result.query_id

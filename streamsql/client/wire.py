@@ -86,7 +86,8 @@ def _rows(result: Rows) -> Iterator[object]:
 @encode.register
 def _answer(result: Answer) -> Iterator[object]:
     columns = [[c.name, type_text(c.type), c.namespace.value] for c in result.schema]
-    yield {"type": "answer", "query_id": result.query_id, "columns": columns}
+    line = {"type": "answer", "query_id": result.query_id, "columns": columns}
+    yield line if result.epoch is None else {**line, "epoch": result.epoch}
     yield from _cells(result.fields, result.rows)
     yield {"type": "end", "final_message": result.final_message}
 

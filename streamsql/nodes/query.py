@@ -263,6 +263,15 @@ class Emit(Enum):
 
 
 @dataclass(frozen=True)
+class AsOf:
+    """`AS OF EPOCH n` or `AS OF TIMESTAMP time`: as of when a SELECT reads views."""
+
+    epoch: int | None = None
+    time: Expression | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class CommonTable:
     """`name [(columns)] AS (query)` of WITH: a named query for its enclosing query."""
 

@@ -8,6 +8,7 @@ from enum import Enum
 from streamsql.nodes.base import Effect, Statement
 from streamsql.nodes.definition import ColumnDefinition
 from streamsql.nodes.query import (
+    AsOf,
     Duration,
     Expression,
     Properties,
@@ -23,6 +24,7 @@ class SelectQuery(Statement):
     effect = Effect.READS
 
     query: Query
+    as_of: AsOf | None = None
 
 
 class ConnectorType(Enum):

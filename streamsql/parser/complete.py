@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lark import Token
+
 from streamsql import types
 from streamsql.parser.build.context import resolve_words
 from streamsql.parser.loader import load
@@ -29,6 +31,8 @@ _KINDS = {
     "SYMBOL": "operator",
     "ILLEGAL": "error",
 }
+_MARKED = {"AS_OF": "AS OF", "EPOCH": "EPOCH"}
+"""Terminals of streamsql/parser/build/marks.py that are suggested, and their texts."""
 _UNCLOSED = frozenset({"UNCLOSED_TEXT", "UNCLOSED_NAME", "UNCLOSED_COMMENT"})
 
 
@@ -56,5 +60,16 @@ def expected_keywords(prefix_text: str) -> set[str]:
         return set()
     begin = max((i + 1 for i, t in enumerate(prefix) if t.type == "SEMICOLON"), default=0)
     statement = resolve_words(prefix[begin:], cut_off=True)
+    found = _words_after(statement)
+    if [token.upper() for token in statement[-2:]] == ["AS", "OF"]:  # OF may be an alias, too
+        statement[-2].type = "AS_OF"
+        found |= _words_after(statement)
+    return found
+
+
+def _words_after(statement: list[Token]) -> set[str]:
     position, count = read(load(BUILDERS), "statement", statement)
-    return set(position.words) if count == len(statement) else set()
+    if count < len(statement):
+        return set()
+    marked = {text for terminal, text in _MARKED.items() if terminal in position.accepted}
+    return marked | position.words

@@ -29,6 +29,7 @@ from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
+from streamsql.planner.pull.as_of import check_no_as_of, with_as_of
 from streamsql.planner.pull.planning import plan_pull
 from streamsql.planner.pull.standard import is_common, is_standard, plan_standard_pull
 from streamsql.planner.relational.functions import UnknownFunctionError
@@ -126,6 +127,14 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
 
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
+    planned = _plan_select(statement, planning)
+    if statement.as_of is None or not isinstance(planned, PullPlan):
+        check_no_as_of(statement)
+        return planned
+    return with_as_of(planned, statement.as_of, planning)
+
+
+def _plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
     query = statement.query
     if is_standard(query, planning):
         if is_common(query):

@@ -315,7 +315,7 @@ class Client:
         return tag, remarks
 
     async def _begin_epoch(self) -> None:
-        epoch = await self.limits.short(self.engine.epoch)
+        epoch = await self.limits.short(lambda: self.engine.epoch(self.session))
         if epoch is not None and VIEW_EPOCH not in self.session.properties:
             self.session.properties[VIEW_EPOCH] = str(epoch)
             self._reads_epoch = True

@@ -46,7 +46,7 @@ class CompiledPlans:
         """The plan as a Java object that runs over rows; one of other origins is not used again."""
         spark = self._services.spark.get().session
         made_from = origins(plan, self._catalog())
-        name = None if plan.statement is None else to_sql(plan.statement)
+        name = None if plan.statement is None else to_sql(plan.statement.query)
         with self._lock:
             known = self._compiled.get(name) if name else None
         if known is not None and known.spark is spark and known.origins == made_from:

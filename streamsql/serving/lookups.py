@@ -48,7 +48,7 @@ from streamsql.types import BIGINT, INT, STRING
 
 if TYPE_CHECKING:
     from streamsql.serving.channel import Channel
-    from streamsql.serving.table import KeyLookups, StoredTable
+    from streamsql.serving.table import Found, KeyLookups, StoredTable
 
 SHAPES = 1_000
 RELEASE_SECONDS = 10.0
@@ -245,6 +245,8 @@ class Lookups:
         try:
             if not isinstance(statement, SelectQuery) or statement.query.emit is not None:
                 return None
+            if statement.as_of is not None:
+                return None  # which asks for an epoch of its own
             asked = plan(statement, catalog, session.properties)
             if not isinstance(asked, PullPlan) or asked.order:
                 return None
@@ -325,7 +327,7 @@ class Lookups:
 
 
 async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer:
-    from streamsql.serving.table import split
+    from streamsql.serving.table import Found
 
     wanted = packed([prepared.key(values)], prepared.source, None)
     try:
@@ -338,12 +340,13 @@ async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer
             retryable=True,
             hint="The JVM that serves it is busy or has stopped; try again.",
         ) from None
-    return _answer(prepared, split(found))
+    return _answer(prepared, Found.of(found))
 
 
-def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:
-    rows = list(answer_rows(found, prepared.plan, prepared.schema, prepared.decode))
-    return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
+def _answer(prepared: _Prepared, found: Found) -> Answer:
+    rows = list(answer_rows(found.results, prepared.plan, prepared.schema, prepared.decode))
+    query_id = f"query_{time.time_ns() // 1_000_000}"
+    return Answer(query_id, prepared.plan.schema, rows, epoch=found.epoch)
 
 
 def _release(forgotten: list[KeyLookups]) -> None:

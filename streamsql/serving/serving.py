@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.data_folder import DataDir
-from streamsql.errors import ExternalError, InternalError, StreamSQLError
+from streamsql.errors import ConfigError, InternalError, StreamSQLError
 from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
@@ -19,13 +20,14 @@ from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
 from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
-from streamsql.planner.plans.statements import PullPlan
-from streamsql.properties import VIEW_EPOCH, VIEW_HISTORY, get_text
+from streamsql.planner.plans.statements import PullPlan, ReadAsOf
+from streamsql.properties import CONSISTENCY_TOKEN, VIEW_EPOCH, get_text
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
+from streamsql.serving.epochs import Wanted, common_epoch
 from streamsql.serving.key_conditions import without_keys
 from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes, window_bytes
 from streamsql.serving.lookups import Lookups
@@ -34,10 +36,14 @@ from streamsql.serving.stores import TableStores
 from streamsql.serving.table_queries import TableQueries
 from streamsql.serving.warm_up import WarmUp
 from streamsql.session import Session
-from streamsql.status import StoreInfo
+from streamsql.status import QueryState, StoreInfo
+from streamsql.values.scalars import millis
 
 if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
+
+
+_STOPPED = frozenset({QueryState.PAUSED, QueryState.ERROR})
 
 
 class JobNeeded(Exception):
@@ -62,6 +68,7 @@ class Serving:
         self._catalog = catalog
         self.stores = TableStores(services, data.serving, catalog, self._warm_up, history_ms)
         self._services = services
+        self._all_queries = queries
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._plans = CompiledPlans(services, data.serving, catalog)
         self._queries = TableQueries(services, data.serving, catalog, table_memory)
@@ -105,51 +112,73 @@ class Serving:
         table = self.stores.peek(source)
         return None if table is None else table.positions()
 
-    def answer(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
-        """The rows of a plan with a route other than Batch, in order. JobNeeded if it cannot be
-        computed without a Spark job; ExternalError if the store is unreadable, not complete in
-        time, or does not include the consistency token's writes in time."""
+    def answer(
+        self, plan: PullPlan, properties: Mapping[str, str]
+    ) -> tuple[Iterator[Row], int | None]:
+        """The rows of a plan with a route other than Batch, in order, and the epoch as of which
+        they are read, if it is one. JobNeeded if it cannot be computed without a Spark job;
+        ExternalError if a store is unreadable, not complete in time, has not kept the epoch, or
+        does not include the consistency token's writes in time."""
         if isinstance(plan.route, StoredTables | TableScan):
             return self._answer_of_tables(plan, properties)
         source = scanned(plan.query.root).source
         table = self._table(source, properties)
+        epoch = self._epoch(plan, {source.name: table}, properties)
         program = self._plans.get(without_keys(plan), properties)
-        results = _results(plan, source, table, program, _epoch_of(source, properties))
-        return answer_rows(results, plan, result_schema(plan))
+        results = _results(plan, source, table, program, epoch)
+        return answer_rows(results, plan, result_schema(plan)), epoch
 
-    def _answer_of_tables(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
+    def _answer_of_tables(
+        self, plan: PullPlan, properties: Mapping[str, str]
+    ) -> tuple[Iterator[Row], int | None]:
         try:
             query = self._queries.compiled(plan, properties)
         except InternalError as error:
             raise JobNeeded(error.detail or error.message) from error
         scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
         tables = {each.source.name: self._table(each.source, properties) for each in scans}
-        epochs = (_epoch_of(each.source, properties) for each in scans)
-        epoch = next((epoch for epoch in epochs if epoch is not None), None)
-        return map(push_decoder(plan.schema), self._queries.run(query, tables, epoch))
+        epoch = self._epoch(plan, tables, properties)
+        return map(push_decoder(plan.schema), self._queries.run(query, tables, epoch)), epoch
 
     def _table(self, source: Source, properties: Mapping[str, str]) -> StoredTable:
-        """A table's store once it can be read; of a view, at the session's epoch."""
+        """A table's store once it can be read, with what the session has written."""
         table = self.stores.complete(source)
         self.consistency.wait_stored(source, self._catalog(), properties)
-        epoch = _epoch_of(source, properties)
-        if epoch is not None and epoch not in (kept := table.epochs()):
-            known = f"from {kept[0]} to {kept[-1]}" if kept else "none yet"
-            raise ExternalError(
-                f"the rows of {source.name} are not kept as of epoch {epoch}",
-                retryable=False,
-                hint=f"Begin again. Kept are epochs {known}; '{VIEW_HISTORY}' says for how long.",
-            )
         return table
 
-    def epoch(self) -> int | None:
-        """The newest epoch that the stores of all views have; None: there is none. Opens the
-        stores of all views if no view has been read."""
+    def _epoch(
+        self, plan: PullPlan, tables: Mapping[str, StoredTable], properties: Mapping[str, str]
+    ) -> int | None:
+        scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
+        views = {each.source.name: tables[each.source.name] for each in scans if _is_view(each)}
+        return common_epoch(views, self._wanted(plan, properties)) if views else None
+
+    def _wanted(self, plan: PullPlan, properties: Mapping[str, str]) -> Wanted:
+        of_session = get_text(properties, VIEW_EPOCH)
+        if plan.as_of is not None:
+            return Wanted(plan.as_of.epoch, self._time(plan.as_of, properties))
+        if of_session:
+            return Wanted(int(of_session))
+        return Wanted(current=CONSISTENCY_TOKEN in properties)
+
+    def _time(self, as_of: ReadAsOf, properties: Mapping[str, str]) -> int | None:
+        if not isinstance(as_of.time, PullPlan):
+            return as_of.time
+        ((moment,),) = [row.values for row in self.answer(as_of.time, properties)[0]]
+        if not isinstance(moment, datetime):
+            raise ConfigError("AS OF TIMESTAMP is null", hint="Give a time in the past.")
+        return millis(moment)
+
+    def epoch(self, properties: Mapping[str, str]) -> int | None:
+        """The newest epoch that the stores of all views have, with what the session has written;
+        None: there is none. Opens the stores of all views if no view has been read. A view whose
+        query does not run holds nobody back: it may not have kept that epoch."""
+        stopped = {info.id for info in self._all_queries.infos() if info.state in _STOPPED}
         views = [source for source in self._catalog().of_kind(Kind.TABLE) if source.is_view]
-        tables = [table for view in views if (table := self.stores.peek(view)) is not None]
-        known = [set(table.epochs()) for table in tables or map(self.stores.complete, views)]
-        common = set.intersection(*known) if known else set()
-        return max(common, default=None)
+        views = [view for view in views if view.created_by_query not in stopped]
+        opened = [view for view in views if self.stores.peek(view) is not None] or views
+        tables = {view.name: self._table(view, properties) for view in opened}
+        return common_epoch(tables, Wanted(current=CONSISTENCY_TOKEN in properties))
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.
@@ -170,10 +199,8 @@ def scanned(root: Operator) -> Scan:
     return root
 
 
-def _epoch_of(source: Source, properties: Mapping[str, str]) -> int | None:
-    """As of which epoch a session reads a source; None: as it is."""
-    given = get_text(properties, VIEW_EPOCH)
-    return int(given) if given and source.is_view else None
+def _is_view(scan: Scan) -> bool:
+    return scan.source.is_view
 
 
 def _results(
@@ -185,6 +212,6 @@ def _results(
     if isinstance(route, KeyLookup) and can_look_up(source):
         keys = [key_bytes(source, values) for values in route.keys]
         wanted = packed(keys, source, route.window)
-        return iter(table.lookups(program, window_bytes(source), epoch).get(wanted))
+        return iter(table.lookups(program, window_bytes(source), epoch).get(wanted).results)
     low, high = range_bytes(source, route) if isinstance(route, KeyRange) else (None, None)
     return table.scan(program, low, high, epoch)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -95,10 +95,13 @@ class StoredTable:
         with reading(self.topic):
             return int(self._java.rows())
 
-    def epochs(self) -> list[int]:
-        """The epochs of a view whose rows can be read, in order."""
-        with reading(self.topic):
-            return [int(epoch) for epoch in self._java.epochs()]
+    def epoch(self) -> int:
+        """Of a view: the epoch that its rows are of now; -1: of none, or between two."""
+        return int(self._java.epoch())
+
+    def offer(self, choice: Any) -> bool:
+        """Lets a Java CommonEpoch choose among the epochs of a view; False: it has none yet."""
+        return bool(self._java.addTo(choice))
 
     def lookups(self, program: Any, suffix: int, epoch: int | None = None) -> KeyLookups:
         """Key lookups with a program; `suffix` as in `window_bytes`; `epoch`: of a view, whose
@@ -150,15 +153,28 @@ class KeyLookups:
         with suppress(*JVM_FAILURES):
             self._bridge.release(self.number)
 
-    def get(self, keys: bytes) -> list[bytes]:
+    def get(self, keys: bytes) -> Found:
         """The results for keys as `keys.packed` makes them."""
         with reading(self._topic):
-            return split(self._java.get(keys))
+            return Found.of(self._java.get(keys))
 
-    def rehearse(self, keys: bytes) -> list[bytes]:
+    def rehearse(self, keys: bytes) -> Found:
         """As `get`, but of a table that may be incomplete: nothing to answer with."""
         with reading(self._topic):
-            return split(self._java.rehearse(keys))
+            return Found.of(self._java.rehearse(keys))
+
+
+class Found(NamedTuple):
+    """The answer of KeyLookups."""
+
+    epoch: int | None
+    """As of which a view has been read; None: the table is no view, or is between two epochs."""
+    results: list[bytes]
+
+    @classmethod
+    def of(cls, packed: bytes) -> Found:
+        epoch = int.from_bytes(packed[:8], "big", signed=True)
+        return cls(None if epoch < 0 else epoch, split(packed[8:]))
 
 
 def scanned(rows: Any, topic: str) -> Iterator[bytes]:

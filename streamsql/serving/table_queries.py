@@ -72,7 +72,7 @@ class TableQueries:
         self, query: CompiledQuery, tables: Mapping[str, StoredTable], epoch: int | None
     ) -> Iterator[bytes]:
         """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources.
-        `epoch`: as of which views are read; None: the newest one of all."""
+        `epoch`: as of which views are read; None: as they are."""
         from streamsql.executor.spark.bridge import Bridge
         from streamsql.serving.table import reading, scanned
 
@@ -152,4 +152,4 @@ class TableQueries:
 def _name(plan: PullPlan) -> str | None:
     if plan.statement is None or is_momentary(plan):
         return None
-    return to_sql(plan.statement)
+    return to_sql(plan.statement.query)

@@ -28,12 +28,15 @@ def answer(plan: PullPlan, context: Context) -> Answer:
     """The result; its rows arrive while it is read."""
     query_id = f"query_{time.time_ns() // 1_000_000}"
     found = Answer(query_id, plan.schema, ())
-    rows = () if plan.limit == 0 else _rows(plan, query_id, context)
+    if plan.limit == 0:
+        return found
+    rows, found.epoch = _rows(plan, query_id, context)
     found.rows = _completed(rows, plan, found)
     return found
 
 
-def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
+def _rows(plan: PullPlan, query_id: str, context: Context) -> tuple[Iterable[Row], int | None]:
+    """The rows, and the epoch as of which views are read."""
     state, properties = context.state, dict(context.session.properties)
     if not isinstance(plan.route, Batch):
         try:
@@ -41,15 +44,16 @@ def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
         except JobNeeded as error:
             _log.warning("a pull query takes a Spark job: %s", str(error)[:MOST_LOGGED])
     catalog = state.catalog
-    if VIEW_EPOCH in properties and any(map(_is_view, operators(plan.query.root))):
+    of_epoch = VIEW_EPOCH in properties or plan.as_of is not None
+    if of_epoch and any(map(_is_view, operators(plan.query.root))):
         raise UnsupportedError(
             "this SELECT takes a Spark job, which reads views as they are now",
-            hint=f"End the transaction, or UNSET '{VIEW_EPOCH}'.",
+            hint=f"Leave AS OF out, end the transaction, or UNSET '{VIEW_EPOCH}'.",
         )
     known = (catalog.sources.get(name) for name in plan.query.reads)
     sources = [source for source in known if source is not None and source.lookup is None]
     state.serving.consistency.wait(sources, catalog, properties)
-    return state.launcher.batch(plan, query_id, properties)
+    return state.launcher.batch(plan, query_id, properties), None
 
 
 def _is_view(operator: Operator) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from engine.live import PATIENCE, Live
 from views.whole_epochs import whole_epochs
 
 from streamsql.engine import Session
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 from streamsql.results import Answer
@@ -48,8 +50,14 @@ Rows = list[tuple[Any, ...]]
 
 
 def _rows(live: Live, sql: str, session: Session) -> Rows:
-    results = list(live.engine.execute(live.sql(sql), session))
-    return [row.values for part in results if isinstance(part, Answer) for row in part.rows]
+    return _read(live, sql, session)[0]
+
+
+def _read(live: Live, sql: str, session: Session | None = None) -> tuple[Rows, int | None]:
+    """The rows, and the epoch that the answer names."""
+    results = live.engine.execute(live.sql(sql), session or live.session)
+    (answer,) = [part for part in results if isinstance(part, Answer)]
+    return [row.values for row in answer.rows], answer.epoch
 
 
 class Transfers:
@@ -156,6 +164,42 @@ def test_a_session_reads_one_epoch(live: Live, kafka: KafkaClient) -> None:
     past.properties["streamsql.view.epoch"] = "1000000000"
     with pytest.raises(ExternalError, match="are not kept as of epoch 1000000000"):
         _rows(live, sums, past)
+
+
+def _now() -> str:
+    return datetime.now(UTC).replace(tzinfo=None).isoformat(" ", "milliseconds")
+
+
+def test_as_of(live: Live, kafka: KafkaClient) -> None:
+    live.run(TRANSFERS + VIEWS)
+    transfers = Transfers(live, kafka)
+    of_key, both = "SELECT credits FROM $credits WHERE account = 3", TOTALS.rstrip(";\n")
+    sums = "SELECT SUM(credits) FROM $credits"
+    queries = (of_key, both, sums)
+    seen: list[tuple[str, dict[str, tuple[Rows, int | None]]]] = []
+    for _ in range(3):
+        transfers.send(400)
+        live.run("FLUSH;")
+        answers = {query: _read(live, f"{query};") for query in queries}
+        assert answers[sums][0] == [(transfers.sent,)]
+        seen.append((_now(), answers))
+    for time, answers in seen:
+        for query, (rows, epoch) in answers.items():
+            assert _read(live, f"{query} AS OF EPOCH {epoch};") == (rows, epoch)
+            # The epochs since then, if there were any, had no news.
+            assert _read(live, f"{query} AS OF TIMESTAMP '{time}';")[0] == rows
+    assert _read(live, f"{sums} AS OF TIMESTAMP NOW() - INTERVAL '0.01 seconds';")[0] == [(1200,)]
+    for wanted, error in (
+        ("EPOCH 1", "are not kept as of epoch 1"),
+        ("TIMESTAMP '2020-02-03 10:20'", "not kept as of TIMESTAMP '2020-02-03 10:20:00.000'"),
+        ("TIMESTAMP NOW() + INTERVAL '1 hour'", "has not come yet"),
+        ("TIMESTAMP NULL", "TIMESTAMP is null"),
+    ):
+        for query in queries:
+            with pytest.raises(StreamSQLError, match=error) as found:
+                _read(live, f"{query} AS OF {wanted};")
+            if "kept" in error:
+                assert re.search(r"Kept are epochs from \d+ \(.* to \d+", str(found.value.hint))
 
 
 def test_a_view_that_stands_still_holds_back_its_readers_alone(

@@ -223,6 +223,10 @@ class Bridge:
     def release(self, number: int) -> None:
         self._prompt.release(number)
 
+    def common_epoch(self) -> Any:
+        """The choice of the epoch as of which a query reads its views."""
+        return self._java.commonEpoch()
+
     def tables_query(self, plan: Any) -> Any:
         return self._java.tablesQuery(plan)
 

@@ -141,6 +141,16 @@ def _excluded(tokens: list[Token], i: int) -> str | None:
     return "EXCLUDED" if starred and begins and not query else None
 
 
+def _as_of(tokens: list[Token], i: int) -> str | None:
+    """AS OF EPOCH and AS OF TIMESTAMP end a SELECT; elsewhere OF is an alias."""
+    reads = _text(tokens, i + 1) == "OF" and _text(tokens, i + 2) in ("EPOCH", "TIMESTAMP")
+    return "AS_OF" if reads else None
+
+
+def _epoch(tokens: list[Token], i: int) -> str | None:
+    return "EPOCH" if _type(tokens, i - 2) == "AS_OF" else None
+
+
 def _values(tokens: list[Token], i: int) -> str | None:
     """`(VALUES (1), 2)` are a call and a number: rows are all in parentheses."""
     if _type(tokens, i - 1) != "LPAR" or _type(tokens, i + 1) != "LPAR":
@@ -189,6 +199,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
         word: _between(word, _ENDS_A_RELATION | _LITERALS | {"LEFT"}, frozenset({"JOIN"}))
         for word in ("ANTI", "SEMI")
     },
+    "AS": _as_of,
     "ASOF": _between("ASOF", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ALL": _between("ALL_OF", _COMPARISONS, frozenset({"LPAR"})),
     "ANY": _between("ANY_OF", _COMPARISONS, frozenset({"LPAR"})),
@@ -199,6 +210,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "LEADING": _trim_side,
     "TRAILING": _trim_side,
     "CROSS": _between("CROSS", _ENDS_A_RELATION | _LITERALS, frozenset({"JOIN"})),
+    "EPOCH": _epoch,
     "EXCEPT": _excluded,
     "EXCLUDE": _excluded,
     "GROUPING": _grouping,

@@ -248,8 +248,14 @@ def _check_count(
 class CommandBuilder:
     """SHOW, DESCRIBE, the session, running queries, assertions."""
 
-    def select_query(self, span: Span, query: Query) -> n.SelectQuery:
-        return n.SelectQuery(query, span=span)
+    def select_query(self, span: Span, query: Query, as_of: n.AsOf | None = None) -> n.SelectQuery:
+        return n.SelectQuery(query, as_of, span=span)
+
+    def as_of_epoch(self, span: Span, epoch: str) -> n.AsOf:
+        return n.AsOf(int(epoch), span=span)
+
+    def as_of_timestamp(self, span: Span, time: Expression) -> n.AsOf:
+        return n.AsOf(time=time, span=span)
 
     def show(self, span: Span, what: tuple[n.ShowWhat, bool | None]) -> n.Show:
         return n.Show(what[0], bool(what[1]), span=span)

@@ -311,7 +311,14 @@ def _drop_outside(node: n.DropConnector | n.DropSink) -> str:
 
 @to_sql.register
 def _select_query(node: n.SelectQuery) -> str:
-    return to_sql(node.query)
+    return words(to_sql(node.query), node.as_of and to_sql(node.as_of))
+
+
+@to_sql.register
+def _as_of(node: n.AsOf) -> str:
+    if node.time is None:
+        return f"AS OF EPOCH {node.epoch}"
+    return f"AS OF TIMESTAMP {to_sql(node.time)}"
 
 
 @to_sql.register

@@ -26,6 +26,8 @@ def explain_pull(plan: PullPlan, *, verbose: bool = False) -> str:
         f"Answered by: {_answered_by(plan.route, query.reads)}",
         f"Columns: {plan.schema}",
     ]
+    if plan.as_of is not None:
+        lines.append(f"As of: {plan.as_of.text}")
     if plan.order:
         lines.append(f"Order: {', '.join(map(_order, plan.order))}")
     if plan.limit is not None:

@@ -149,6 +149,16 @@ class ResultOrder:
 
 
 @dataclass(frozen=True)
+class ReadAsOf:
+    """As of when a pull query reads views: an epoch, or the newest one that had begun by a time."""
+
+    text: str
+    epoch: int | None = None
+    time: PullPlan | int | None = None
+    """In ms since the Unix epoch, or a query whose only value it is."""
+
+
+@dataclass(frozen=True)
 class PullPlan(Planned):
     """A pull query: SELECT without EMIT, whose answer is complete.
 
@@ -165,6 +175,7 @@ class PullPlan(Planned):
     order: tuple[ResultOrder, ...] = ()
     statement: SelectQuery | None = None
     offset: int = 0
+    as_of: ReadAsOf | None = None
 
     @property
     def touches(self) -> Touches:

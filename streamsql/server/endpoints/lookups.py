@@ -64,6 +64,7 @@ class Lookups:
         body = "".join(first.texts).encode()
         size = str(len(body)).encode()
         headers = [(b"content-length", size), (b"content-type", media.encode())]
+        headers += [(name.encode(), value.encode()) for name, value in writer.headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
 

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from streamsql.results import Answer, Row
 from streamsql.server.http.errors import failure
 from streamsql.server.rows.streamed_rows import Form
-from streamsql.server.state.server_state import ServerState
+from streamsql.server.state.server_state import EPOCH_HEADER, ServerState
 
 _log = logging.getLogger("streamsql.server")
 PIECE_CHARACTERS = 64 * 1024
@@ -35,7 +35,12 @@ class AnswerWriter:
         self._answer = answer
         self.form = form
         self._rows: Iterator[Row] = iter(answer.rows)
-        self._begun = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of the response, beside those of its form."""
+        epoch = self._answer.epoch
+        return {} if epoch is None else {EPOCH_HEADER: str(epoch)}
 
     def first(self) -> Piece:
         """The first piece; raises errors of the query."""
@@ -70,7 +75,7 @@ class AnswerResponse(Response):
     """Sends the pieces; ends early if the client disconnects."""
 
     def __init__(self, writer: AnswerWriter, first: Piece, state: ServerState) -> None:
-        super().__init__(media_type=writer.form.media_type)
+        super().__init__(headers=writer.headers, media_type=writer.form.media_type)
         self._writer = writer
         self._first = first
         self._state = state

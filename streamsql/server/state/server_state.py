@@ -26,6 +26,8 @@ from streamsql.users.work import WorkThreads
 T = TypeVar("T")
 TOKEN_HEADER = "streamsql-token"
 """In a response: token of its writes. In a request: writes that its queries must see."""
+EPOCH_HEADER = "streamsql-epoch"
+"""In the response of a pull query: the epoch as of which it read materialized views."""
 TOKEN_PROPERTY = "streamsql.consistency.token"
 _SCRIPT = "streamsql.script"
 """Scope key of parsed statements."""

@@ -16,6 +16,7 @@ import io.streamsql.queries.Rehearsal;
 import io.streamsql.queries.WarmUp;
 import io.streamsql.runs.QueryRun;
 import io.streamsql.serving.AnsiSession;
+import io.streamsql.serving.CommonEpoch;
 import io.streamsql.serving.CompiledPlan;
 import io.streamsql.serving.KeyLookups;
 import io.streamsql.serving.LookupServer;
@@ -228,6 +229,11 @@ public final class Bridge {
   }
 
   // -- served tables -------------------------------------------------------------------------
+
+  /** The epoch as of which a query reads its views. */
+  public CommonEpoch commonEpoch() {
+    return new CommonEpoch();
+  }
 
   /** Opens or creates the store of a topic: see {@link ServedTable#open}. */
   public ServedTable openTable(

@@ -11,6 +11,6 @@ public interface EpochLog {
   void begins(long epoch, long time, Map<String, Map<Integer, Long>> cut)
       throws InterruptedException;
 
-  /** Writes that the topic of a view has a whole epoch, up to these ends. */
-  void ends(String topic, long epoch, Map<Integer, Long> ends);
+  /** Writes that the topic of a view has a whole epoch, which began then, up to these ends. */
+  void ends(String topic, long epoch, long time, Map<Integer, Long> ends);
 }

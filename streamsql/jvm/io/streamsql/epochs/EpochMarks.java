@@ -6,14 +6,23 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Where the topics of views end their epochs: the ends of each partition. */
+/** Where the topics of views end their epochs, and the newest epoch that has begun. */
 public final class EpochMarks {
   /** How many marks of a topic are kept: those of some minutes. */
   private static final int KEPT = 4_096;
 
-  private final Map<String, NavigableMap<Long, Map<Integer, Long>>> marks = new HashMap<>();
+  /**
+   * A topic has a whole epoch.
+   *
+   * @param time when the epoch began, in ms
+   * @param ends up to where: the next offset of each partition
+   */
+  public record Mark(long epoch, long time, Map<Integer, Long> ends) {}
+
+  private final Map<String, NavigableMap<Long, Mark>> marks = new HashMap<>();
   private final Map<String, Runnable> listeners = new ConcurrentHashMap<>();
   private boolean complete;
+  private volatile long begun;
 
   /** The marks that have been written before are known. */
   public synchronized void completed() {
@@ -35,15 +44,24 @@ public final class EpochMarks {
   }
 
   /** The first mark of a topic after an epoch; null: there is none. */
-  public synchronized Map.Entry<Long, Map<Integer, Long>> after(String topic, long epoch) {
-    NavigableMap<Long, Map<Integer, Long>> of = marks.get(topic);
-    return of == null ? null : of.higherEntry(epoch);
+  public synchronized Mark after(String topic, long epoch) {
+    NavigableMap<Long, Mark> of = marks.get(topic);
+    return of == null || of.higherEntry(epoch) == null ? null : of.higherEntry(epoch).getValue();
   }
 
   /** The newest mark of a topic; null: there is none. */
-  public synchronized Map.Entry<Long, Map<Integer, Long>> newest(String topic) {
-    NavigableMap<Long, Map<Integer, Long>> of = marks.get(topic);
-    return of == null ? null : of.lastEntry();
+  public synchronized Mark newest(String topic) {
+    NavigableMap<Long, Mark> of = marks.get(topic);
+    return of == null ? null : of.lastEntry().getValue();
+  }
+
+  /** The number of the newest epoch that has begun; 0: none is known. */
+  public long begun() {
+    return begun;
+  }
+
+  void begin(long epoch) {
+    begun = Math.max(begun, epoch);
   }
 
   /** Calls a listener after each mark of a topic: one for each topic. */
@@ -63,19 +81,17 @@ public final class EpochMarks {
     listeners.getOrDefault(topic, () -> {}).run();
   }
 
-  /** A topic has a whole epoch, up to these ends. */
-  public void add(String topic, long epoch, Map<Integer, Long> ends) {
+  public void add(String topic, Mark mark) {
     synchronized (this) {
-      NavigableMap<Long, Map<Integer, Long>> of =
-          marks.computeIfAbsent(topic, each -> new TreeMap<>());
+      NavigableMap<Long, Mark> of = marks.computeIfAbsent(topic, each -> new TreeMap<>());
       // A server that has just lost its leadership may write a mark of an earlier epoch.
-      if (!of.isEmpty() && of.lastKey() >= epoch) {
+      if (!of.isEmpty() && of.lastKey() >= mark.epoch()) {
         return;
       }
-      if (!of.isEmpty() && !Cut.isWithin(of.lastEntry().getValue(), ends)) {
+      if (!of.isEmpty() && !Cut.isWithin(of.lastEntry().getValue().ends(), mark.ends())) {
         of.clear(); // The topic is another one of the same name.
       }
-      of.put(epoch, ends);
+      of.put(mark.epoch(), mark);
       if (of.size() > KEPT) {
         of.pollFirstEntry();
       }

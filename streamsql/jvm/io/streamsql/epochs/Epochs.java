@@ -349,11 +349,13 @@ public final class Epochs {
 
   /** A view has done an epoch: its topic has these ends. */
   synchronized void ended(EpochView view, long epoch, Map<Integer, Long> ends) {
-    view.reach(epoch, time(epoch), ends);
+    long time = time(epoch);
+    view.reach(epoch, time, ends);
     done.get(view.topic).put(epoch, ends);
-    log.ends(view.topic, epoch, ends);
+    log.ends(view.topic, epoch, time, ends);
   }
 
+  /** When an epoch began; 0: it has been forgotten. */
   private long time(long epoch) {
     return begun.stream().filter(e -> e.number() == epoch).findFirst().map(Epoch::time).orElse(0L);
   }

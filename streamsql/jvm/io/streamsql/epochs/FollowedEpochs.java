@@ -108,12 +108,21 @@ public final class FollowedEpochs implements AutoCloseable {
   private void take(ConsumerRecord<byte[], byte[]> record) {
     try {
       JsonNode key = Json.TREES.readTree(record.key());
-      if (key.has("topic") && record.value() == null) {
-        marks.forget(key.get("topic").asText());
-      } else if (key.has("topic")) {
-        JsonNode value = Json.TREES.readTree(record.value());
+      if (record.value() == null) {
+        if (key.has("topic")) {
+          marks.forget(key.get("topic").asText());
+        }
+        return;
+      }
+      JsonNode value = Json.TREES.readTree(record.value());
+      long epoch = value.path("epoch").asLong();
+      if (key.has("topic")) {
+        // Those that 0.2.0 wrote have no time of their own.
+        long time = value.path("time").asLong(record.timestamp());
         Map<Integer, Long> ends = Json.TREES.convertValue(value.path("ends"), ENDS);
-        marks.add(key.get("topic").asText(), value.path("epoch").asLong(), ends);
+        marks.add(key.get("topic").asText(), new EpochMarks.Mark(epoch, time, ends));
+      } else {
+        marks.begin(epoch);
       }
     } catch (IOException e) {
       LOG.warn("A record of the log of epochs cannot be read", e);

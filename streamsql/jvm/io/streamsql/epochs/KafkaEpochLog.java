@@ -22,9 +22,9 @@ import org.apache.kafka.common.TopicPartition;
  * A compacted topic of one partition. Its records, as JSON:
  *
  * <pre>
- * {"topic": "T"}  {"epoch": 7, "ends": {"0": 12, "1": 4}}            a view's topic has epoch 7
- * {"topic": "T"}  null                                               the topic is deleted
- * {}              {"epoch": 7, "time": 1700000000000, "cut": {..}}   epoch 7 begins
+ * {"topic": "T"}  {"epoch": 7, "time": 1700000000000, "ends": {"0": 4}}   T has epoch 7
+ * {"topic": "T"}  null                                                    the topic is deleted
+ * {}              {"epoch": 7, "time": 1700000000000, "cut": {..}}        epoch 7 begins
  * </pre>
  *
  * <p>Readers ignore fields that they do not know.
@@ -96,9 +96,12 @@ public final class KafkaEpochLog implements EpochLog {
 
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // The next epoch's record says the same and more.
-  public void ends(String of, long epoch, Map<Integer, Long> ends) {
+  public void ends(String of, long epoch, long time, Map<Integer, Long> ends) {
     ObjectNode key = Json.TREES.createObjectNode().put("topic", of);
     ObjectNode value = Json.TREES.createObjectNode().put("epoch", epoch);
+    if (time > 0) {
+      value.put("time", time);
+    }
     value.set("ends", Json.TREES.valueToTree(ends));
     awaitLease();
     SharedProducers.get(settings).send(record(ByteArrays.utf8(key.toString()), value));

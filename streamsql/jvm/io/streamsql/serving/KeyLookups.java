@@ -36,7 +36,8 @@ public final class KeyLookups {
   }
 
   /**
-   * The program's results for the rows of some keys, each after its length (int).
+   * The epoch of a view whose rows are read (long), -1 without one, and the program's results for
+   * the rows of some keys, each after its length (int).
    *
    * @param packed the inclusive range of the keys' windows (longs, ignored without windows), then
    *     the keys without their windows, each after its length (int)
@@ -54,7 +55,9 @@ public final class KeyLookups {
     long low = in.getLong();
     long high = in.getLong();
     List<InternalRow> found = new ArrayList<>();
+    long epoch;
     try (TableStore.Reading reading = store.get()) {
+      epoch = reading.epoch();
       while (in.hasRemaining()) {
         byte[] key = new byte[in.getInt()];
         in.get(key);
@@ -68,7 +71,7 @@ public final class KeyLookups {
         }
       }
     }
-    return results(found.iterator());
+    return results(epoch, found.iterator());
   }
 
   /**
@@ -97,8 +100,9 @@ public final class KeyLookups {
     return ByteBuffer.allocate(key.length + 8).put(key).putLong(bound).array();
   }
 
-  private byte[] results(Iterator<InternalRow> rows) {
+  private byte[] results(long epoch, Iterator<InternalRow> rows) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.writeBytes(ByteBuffer.allocate(8).putLong(epoch).array());
     for (Iterator<InternalRow> results = program.apply(rows); results.hasNext(); ) {
       ScannedRows.put(out, results.next().getBinary(0));
     }

@@ -1,8 +1,7 @@
 package io.streamsql.serving;
 
-import java.util.NavigableSet;
+import io.streamsql.epochs.EpochMarks;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.Snapshot;
@@ -23,13 +22,15 @@ final class Moments {
   static final class Moment {
     private final RocksDB db;
     private final Snapshot snapshot;
-    private final long time;
+    private final long began;
+    private final long added;
     private int users = 1;
 
-    private Moment(RocksDB db, long time) {
+    private Moment(RocksDB db, long began, long added) {
       this.db = db;
       this.snapshot = db.getSnapshot();
-      this.time = time;
+      this.began = began;
+      this.added = added;
     }
 
     ReadOptions options() {
@@ -52,13 +53,15 @@ final class Moments {
   }
 
   /** The database is as at the end of an epoch now. */
-  synchronized void add(long epoch, RocksDB db) {
+  synchronized void add(EpochMarks.Mark mark, RocksDB db) {
     long now = System.currentTimeMillis();
-    Moment before = kept.put(epoch, new Moment(db, now));
+    Moment before = kept.put(mark.epoch(), new Moment(db, mark.time(), now));
     if (before != null) {
       before.release();
     }
-    while (kept.firstEntry().getValue().time < now - historyMs && kept.size() > 1) {
+    // The rows are those of an epoch until the next one.
+    while (kept.size() > 1
+        && kept.higherEntry(kept.firstKey()).getValue().added < now - historyMs) {
       kept.pollFirstEntry().getValue().release();
     }
   }
@@ -69,9 +72,20 @@ final class Moments {
     return found != null && found.use() ? found : null;
   }
 
-  /** The epochs that are kept. */
-  synchronized NavigableSet<Long> epochs() {
-    return new TreeSet<>(kept.keySet());
+  /** The newest epoch that is kept, not after this one; null: none. */
+  synchronized Long floor(long epoch) {
+    return kept.floorKey(epoch);
+  }
+
+  /** The oldest epoch that is kept, not before this one; null: none. */
+  synchronized Long ceiling(long epoch) {
+    return kept.ceilingKey(epoch);
+  }
+
+  /** When an epoch that is kept began, in ms; null: it is not kept. */
+  synchronized Long began(long epoch) {
+    Moment found = kept.get(epoch);
+    return found == null ? null : found.began;
   }
 
   /** The database is closed. */

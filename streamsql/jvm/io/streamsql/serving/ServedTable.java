@@ -118,7 +118,7 @@ public final class ServedTable implements AutoCloseable {
   }
 
   private TableStore.Reading read(long epoch) {
-    if (epoch < 0 || store.epochs().isEmpty()) {
+    if (epoch < 0) {
       return store.read();
     }
     TableStore.Reading found = store.read(epoch);
@@ -128,9 +128,18 @@ public final class ServedTable implements AutoCloseable {
     return found;
   }
 
-  /** The epochs of a view whose rows are kept, in order. */
-  public List<Long> epochs() {
-    return List.copyOf(store.epochs());
+  /** Of a view: the epoch that its rows are of; -1: of none, or between two. */
+  public long epoch() {
+    return store.epoch();
+  }
+
+  /** Lets a query choose among the epochs of a view; false: it has done none yet. */
+  public boolean addTo(CommonEpoch choice) {
+    boolean hasEpochs = follower.hasEpochs();
+    if (hasEpochs) {
+      choice.add(store, follower::begun);
+    }
+    return hasEpochs;
   }
 
   /**

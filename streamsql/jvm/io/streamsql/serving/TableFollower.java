@@ -108,6 +108,11 @@ final class TableFollower implements AutoCloseable {
     return marks != null && marks.newest(topic) != null;
   }
 
+  /** The number of the newest epoch of the engine's views, which a view may still have to do. */
+  long begun() {
+    return marks == null ? 0 : marks.begun();
+  }
+
   /** Why it makes no progress at present, or null. */
   String failure() {
     return failure;
@@ -273,8 +278,8 @@ final class TableFollower implements AutoCloseable {
     if (!marks.awaitComplete(RESET_MS)) {
       throw new TimeoutException("the log of epochs is still being read");
     }
-    Map.Entry<Long, Map<Integer, Long>> newest = marks.newest(topic);
-    return newest == null ? Map.of() : newest.getValue();
+    EpochMarks.Mark newest = marks.newest(topic);
+    return newest == null ? Map.of() : newest.ends();
   }
 
   private void read(FollowedTopic opened, String identity)
@@ -332,11 +337,11 @@ final class TableFollower implements AutoCloseable {
       endEpochs(positions);
       boolean free = marks.newest(topic) == null || held.size() > MOST_HELD;
       if (free && !positions.equals(this.positions)) {
-        move(held, positions, -1);
+        move(held, positions, null);
         held.clear();
       }
     } else if (!positions.equals(this.positions)) {
-      move(records, positions, -1);
+      move(records, positions, null);
     }
     lag = behind;
   }
@@ -345,8 +350,8 @@ final class TableFollower implements AutoCloseable {
   private void endEpochs(Map<Integer, Long> read) throws RocksDBException {
     long newest = store.epoch();
     for (var mark = marks.after(topic, newest); mark != null; mark = marks.after(topic, newest)) {
-      Map<Integer, Long> ends = mark.getValue();
-      newest = mark.getKey();
+      Map<Integer, Long> ends = mark.ends();
+      newest = mark.epoch();
       if (!Cut.isWithin(ends, read)) {
         return;
       }
@@ -362,18 +367,20 @@ final class TableFollower implements AutoCloseable {
       held = later;
       Map<Integer, Long> reached = new HashMap<>(positions);
       ends.forEach((partition, end) -> reached.merge(partition, end, Math::max));
-      move(of, reached, newest);
+      move(of, reached, mark);
     }
   }
 
   private void move(
-      Iterable<ConsumerRecord<byte[], byte[]>> records, Map<Integer, Long> positions, long epoch)
+      Iterable<ConsumerRecord<byte[], byte[]>> records,
+      Map<Integer, Long> positions,
+      EpochMarks.Mark mark)
       throws RocksDBException {
     synchronized (store.moving) {
       store.apply(records, positions);
       // Before the position is published: a client that waits for it sees these rows.
       rows.forEach(each -> each.changed(records));
-      store.at(epoch);
+      store.at(mark);
     }
     moved(positions);
   }

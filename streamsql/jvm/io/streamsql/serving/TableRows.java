@@ -8,7 +8,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -71,11 +70,6 @@ final class TableRows {
   /** Whether the table is a view that goes through epochs. */
   boolean hasEpochs() {
     return hasEpochs.getAsBoolean();
-  }
-
-  /** The epochs of a view whose rows are kept. */
-  NavigableSet<Long> epochs() {
-    return store.epochs();
   }
 
   boolean isOf(CompiledPlan plan) {

@@ -1,5 +1,6 @@
 package io.streamsql.serving;
 
+import io.streamsql.epochs.EpochMarks;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +12,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.StampedLock;
@@ -114,9 +114,15 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** A view for one read. It keeps the store open, so any thread must close it. */
+  /**
+   * A view for one read: of the newest epoch, unless the rows are between two. It keeps the store
+   * open, so any thread must close it.
+   */
   Reading read() {
-    return new Reading(use(), null);
+    long stamp = use();
+    long of = epoch;
+    Moments.Moment moment = of < 0 ? null : moments.use(of);
+    return new Reading(stamp, moment, moment == null ? -1 : of);
   }
 
   /** The same of the rows at the end of an epoch; null: they are not kept. */
@@ -127,12 +133,12 @@ final class TableStore implements AutoCloseable {
       release(stamp);
       return null;
     }
-    return new Reading(stamp, moment);
+    return new Reading(stamp, moment, of);
   }
 
   /** The epochs whose rows are kept. */
-  NavigableSet<Long> epochs() {
-    return moments.epochs();
+  Moments moments() {
+    return moments;
   }
 
   /** The epoch that the rows are of; -1: of none, or between two. Changed while moving. */
@@ -140,30 +146,39 @@ final class TableStore implements AutoCloseable {
     return epoch;
   }
 
-  /** The rows are those of an epoch now, or, with -1, between two. */
-  void at(long reached) {
-    epoch = reached;
-    if (reached >= 0) {
-      long stamp = use();
-      try {
-        moments.add(reached, db);
-      } finally {
-        release(stamp);
-      }
+  /** The rows are those of an epoch now, or, with null, between two. */
+  void at(EpochMarks.Mark mark) {
+    if (mark == null) {
+      epoch = -1;
+      return;
     }
+    long stamp = use();
+    try {
+      moments.add(mark, db);
+    } finally {
+      release(stamp);
+    }
+    epoch = mark.epoch();
   }
 
   final class Reading implements AutoCloseable {
     private final long stamp;
     private final Moments.Moment moment;
+    private final long of;
     private final ReadOptions options;
     private final List<RocksIterator> open = new ArrayList<>();
     private boolean closed;
 
-    private Reading(long stamp, Moments.Moment moment) {
+    private Reading(long stamp, Moments.Moment moment, long of) {
+      this.of = of;
       this.stamp = stamp;
       this.moment = moment;
       options = moment == null ? new ReadOptions() : moment.options();
+    }
+
+    /** The epoch that the rows are of; -1: of none, or between two. */
+    long epoch() {
+      return of;
     }
 
     long estimatedRows() throws RocksDBException {

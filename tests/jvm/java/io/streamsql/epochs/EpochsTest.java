@@ -82,7 +82,7 @@ class EpochsTest {
     }
 
     @Override
-    public void ends(String topic, long epoch, Map<Integer, Long> of) {
+    public void ends(String topic, long epoch, long time, Map<Integer, Long> of) {
       ends.computeIfAbsent(topic, each -> new ConcurrentHashMap<>()).put(epoch, of.get(0));
     }
   }

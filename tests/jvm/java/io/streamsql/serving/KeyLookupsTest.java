@@ -85,7 +85,8 @@ class KeyLookupsTest {
 
   static List<String> results(byte[] packed) {
     List<String> found = new ArrayList<>();
-    for (ByteBuffer in = ByteBuffer.wrap(packed); in.hasRemaining(); ) {
+    int epoch = Long.BYTES;
+    for (ByteBuffer in = ByteBuffer.wrap(packed).position(epoch); in.hasRemaining(); ) {
       byte[] result = new byte[in.getInt()];
       in.get(result);
       found.add(new String(result, StandardCharsets.UTF_8));

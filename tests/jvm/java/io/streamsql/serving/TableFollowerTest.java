@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -296,7 +295,7 @@ class TableFollowerTest {
   void theRecordsOfAnEpochAppearTogether() throws Exception {
     EpochMarks marks = new EpochMarks();
     marks.completed();
-    marks.add("t", 1, Map.of(0, 1L));
+    marks.add("t", new EpochMarks.Mark(1, 1, Map.of(0, 1L)));
     topic.append("a", "1");
     topic.append("b", "2");
     follow(marks);
@@ -305,7 +304,7 @@ class TableFollowerTest {
     assertNull(rows("b").get(0));
     topic.append("a", "3");
     topic.append("c", "4");
-    marks.add("t", 2, Map.of(0, 3L));
+    marks.add("t", new EpochMarks.Mark(2, 2, Map.of(0, 3L)));
     assertTrue(follower.await(Map.of(0, 3L), 20_000));
     assertEquals(Map.of(0, 3L), follower.positions());
     assertEquals(Arrays.asList("3", "2", null), rows("a", "b", "c"));
@@ -320,13 +319,15 @@ class TableFollowerTest {
     topic.append("a", "1");
     follow(marks);
     assertTrue(follower.await(Map.of(0, 1L), 20_000), "without marks records appear at once");
-    marks.add("t", 1, Map.of(0, 1L));
+    marks.add("t", new EpochMarks.Mark(1, 1, Map.of(0, 1L)));
     until(() -> store.epoch() == 1);
     topic.append("a", "2");
-    marks.add("t", 2, Map.of(0, 2L));
-    marks.add("t", 3, Map.of(0, 2L));
+    marks.add("t", new EpochMarks.Mark(2, 2, Map.of(0, 2L)));
+    marks.add("t", new EpochMarks.Mark(3, 3, Map.of(0, 2L)));
     until(() -> store.epoch() == 3);
-    assertEquals(Set.of(1L, 2L, 3L), store.epochs());
+    for (long epoch = 1; epoch <= 3; epoch++) {
+      assertEquals(epoch, store.moments().began(epoch));
+    }
     try (TableStore.Reading first = store.read(1);
         TableStore.Reading third = store.read(3)) {
       byte[] key = "a".getBytes(StandardCharsets.UTF_8);
@@ -353,10 +354,10 @@ class TableFollowerTest {
   void aTopicOfTheSameNameHasEpochsOfItsOwn() throws Exception {
     EpochMarks marks = new EpochMarks();
     marks.completed();
-    marks.add("t", 7, Map.of(0, 100L));
+    marks.add("t", new EpochMarks.Mark(7, 7, Map.of(0, 100L)));
     topic.append("a", "1");
     follow(marks);
-    marks.add("t", 8, Map.of(0, 1L));
+    marks.add("t", new EpochMarks.Mark(8, 8, Map.of(0, 1L)));
     assertTrue(follower.await(Map.of(0, 1L), 20_000));
     assertEquals("1", rows("a").get(0));
   }
