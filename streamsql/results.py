@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -68,6 +69,19 @@ class Row:
     tombstone: bool = False
 
 
+@dataclass(frozen=True)
+class Progress:
+    """Among the rows of a push query over views: all rows of an epoch have come. `time` is when it
+    began, in ms since the Unix epoch."""
+
+    epoch: int
+    time: int
+
+    def __str__(self) -> str:
+        began = datetime.fromtimestamp(self.time / 1000, UTC).replace(tzinfo=None)
+        return f"epoch {self.epoch} of {began.isoformat(' ', 'milliseconds')}"
+
+
 class Cancellable(Protocol):
     """A running result that any thread can cancel."""
 
@@ -77,11 +91,12 @@ class Cancellable(Protocol):
 @dataclass
 class RowStream:
     """A push query: iterate `rows` (blocking), `cancel` to end it. It ends at its LIMIT with a
-    `final_message`. PRINT has `lines` instead of rows."""
+    `final_message`. Progress is among the rows where the session requests it. PRINT has `lines`
+    instead of rows."""
 
     query_id: str
     fields: tuple[Field, ...]
-    rows: Iterator[Row]
+    rows: Iterator[Row | Progress]
     source: Cancellable = field(repr=False)
     final_message: str | None = None
 

@@ -15,7 +15,16 @@ from itertools import chain, islice
 from typing import Protocol
 
 from streamsql.cli.terminal.render import Renderer, RowWriter, record_line
-from streamsql.results import Answer, Cancellable, LineStream, Result, Row, Rows, RowStream
+from streamsql.results import (
+    Answer,
+    Cancellable,
+    LineStream,
+    Progress,
+    Result,
+    Row,
+    Rows,
+    RowStream,
+)
 
 BACKLOG = 20_000
 """Rows that may wait to be shown before the query is held back."""
@@ -57,7 +66,7 @@ class _StreamEnd:
     remark: str | None = None
 
 
-_Item = Result | Row | str | _Failed | _End | _StreamEnd
+_Item = Result | Row | Progress | str | _Failed | _End | _StreamEnd
 
 
 class Interrupted(Exception):
@@ -100,7 +109,7 @@ class Execution:
         self._put(stream)
         if self._cancelled.is_set():
             stream.cancel()
-        items: Iterator[Row | str] = stream.rows if isinstance(stream, RowStream) else stream.lines
+        items = stream.rows if isinstance(stream, RowStream) else stream.lines
         for item in items:
             self._put(item)
         self._stream = None
@@ -188,6 +197,8 @@ def _show_all(execution: Execution, renderer: Renderer, waiting: Waiting) -> Non
                 assert writer is not None
                 rows, pending = execution.gathered(item)
                 writer.write(rows)
+            case Progress():
+                renderer.remark(renderer.style.dim(str(item)))
             case str():
                 renderer.write([record_line(item)])
             case _StreamEnd(remark=remark):

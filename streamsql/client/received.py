@@ -15,7 +15,7 @@ from streamsql.client.wire import (
 )
 from streamsql.client.wire_errors import decode_error
 from streamsql.errors import InternalError
-from streamsql.results import Answer, LineStream, Result, Row, RowStream
+from streamsql.results import Answer, LineStream, Result, RowStream
 from streamsql.session import Session
 
 
@@ -97,7 +97,7 @@ class Received:
                 return lines
         raise InternalError(f"the server sent a result of an unknown type: {line['type']}")
 
-    def _rows(self, result: RowStream | Answer) -> Iterator[Row]:
+    def _rows(self, result: RowStream | Answer) -> Iterator[Any]:
         codecs = row_decoders(result.fields)
         while (item := self._item(result)) is not None:
             yield decode_row(codecs, item)
@@ -111,7 +111,7 @@ class Received:
         if self._between:
             return None
         for item in self._lines:
-            if not isinstance(item, dict) or "tombstone" in item:
+            if not isinstance(item, dict) or "tombstone" in item or "progress" in item:
                 return item
             match item["type"]:
                 case "end":

@@ -17,6 +17,7 @@ from streamsql.results import (
     Field,
     LineStream,
     Message,
+    Progress,
     Result,
     Rows,
     RowStream,
@@ -50,7 +51,8 @@ class QueryResult:
         """Messages of the statements, including warnings."""
         self.query_id: str | None = None
         self.epoch: int | None = None
-        """As of which a pull query read materialized views: `AS OF EPOCH` reads the same again."""
+        """As of which a pull query read materialized views: `AS OF EPOCH` reads the same again. Of
+        a push query over views: the last one whose rows all have come, see `epochs`."""
         self.text = ""
         """Of EXPLAIN and DESCRIBE FUNCTION, which have no rows."""
         self._results = results
@@ -107,6 +109,26 @@ class QueryResult:
             from streamsql.client.arrow import data_frame
 
             return data_frame(self.arrow())
+
+    def epochs(self) -> Iterator[tuple[int, list[Row]]]:
+        """Of a push query over materialized views, with 'streamsql.view.progress' = 'true': each
+        epoch as it comes, with all of its rows."""
+        stream = self._stream
+        if not isinstance(stream, RowStream):
+            return
+        kinds = [row_type(self.names, tombstone=tombstone) for tombstone in (False, True)]
+        kept: list[Row] = []
+        try:
+            for row in stream.rows:
+                if isinstance(row, Progress):
+                    self.epoch = row.epoch
+                    yield row.epoch, kept
+                    kept = []
+                else:
+                    kept.append(kinds[row.tombstone](row.values))
+        finally:
+            self.cancel()
+            self._finish()
 
     async def __aiter__(self) -> AsyncIterator[Row]:
         handover: Handover[Row | BaseException] = Handover(AHEAD)
@@ -187,7 +209,10 @@ class QueryResult:
     def _named(self, rows: Any) -> Iterator[Row]:
         kinds = [row_type(self.names, tombstone=tombstone) for tombstone in (False, True)]
         for row in rows:
-            yield kinds[row.tombstone](row.values)
+            if isinstance(row, Progress):
+                self.epoch = row.epoch
+            else:
+                yield kinds[row.tombstone](row.values)
 
     def _follow(self) -> Iterator[Row]:
         """The rows of a push query; then the statements that follow it run."""

@@ -1,7 +1,8 @@
 """Results as lines of JSON, and back: what POST /streamsql/execute answers.
 
 A result is an object with a `type`. Rows follow what they belong to, each as an array, a tombstone
-as {"tombstone": [..]}, a line of PRINT as a string; {"type": "end"} ends them. Nothing comes after
+as {"tombstone": [..]}, the end of an epoch of views as {"progress": {..}}, a line of PRINT as a
+string; {"type": "end"} ends them. Nothing comes after
 {"type": "error"} or {"type": "done"}; {"type": "alive"} only says that the server is there.
 """
 
@@ -19,6 +20,7 @@ from streamsql.results import (
     Field,
     LineStream,
     Message,
+    Progress,
     Result,
     Row,
     Rows,
@@ -107,9 +109,12 @@ def _line_stream(result: LineStream) -> Iterator[object]:
     yield {"type": "end", "final_message": result.final_message}
 
 
-def _cells(fields: Sequence[Field], rows: Iterable[Row]) -> Iterator[object]:
+def _cells(fields: Sequence[Field], rows: Iterable[Row | Progress]) -> Iterator[object]:
     codecs = [encoder(field.type) for field in fields]
     for row in rows:
+        if isinstance(row, Progress):
+            yield {"progress": {"epoch": row.epoch, "time": row.time}}
+            continue
         cells = encode_cells(codecs, row.values)
         yield {"tombstone": cells} if row.tombstone else cells
 
@@ -154,7 +159,9 @@ def row_decoders(fields: Sequence[Field]) -> list[Codec]:
     return [decoder(field.type) for field in fields]
 
 
-def decode_row(codecs: Sequence[Codec], line: Any) -> Row:
+def decode_row(codecs: Sequence[Codec], line: Any) -> Row | Progress:
     if isinstance(line, dict):
+        if "progress" in line:
+            return Progress(line["progress"]["epoch"], line["progress"]["time"])
         return Row(tuple(encode_cells(codecs, line["tombstone"])), tombstone=True)
     return Row(tuple(encode_cells(codecs, line)))

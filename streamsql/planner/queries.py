@@ -25,8 +25,8 @@ from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning,
 from streamsql.planner.operators import Derived, Limit, Named, Operator, Project, Sink, operators
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
-from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
-from streamsql.planner.plans.query_plan import QueryPlan
+from streamsql.planner.plans.modes import decide_mode, follows_epochs, lookups, sources_read
+from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.as_of import check_no_as_of, with_as_of
@@ -45,6 +45,7 @@ from streamsql.properties import (
     CREATE_OR_REPLACE,
     EMIT_FINAL,
     GUARANTEE,
+    PROCESSING_MODE,
     SHUFFLE_PARTITIONS,
     get_bool,
     get_text,
@@ -157,8 +158,17 @@ def _plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPl
                 "LIMIT must not be negative", hint="Give an integer of 0 or more.", span=query.span
             )
         root = Limit(root, query.limit)
-    plan = query_plan(root, query, built, planning, None)
+    plan = _by_epochs(query_plan(root, query, built, planning, None), planning)
     return QueryStatementPlan(plan, statement=statement, warning=growth_warning(root, None))
+
+
+def _by_epochs(plan: QueryPlan, planning: Planning) -> QueryPlan:
+    """A push query over views gives whole epochs, unless the session requests real time."""
+    wanted = get_text(planning.session, PROCESSING_MODE)
+    if wanted == "realtime" or not follows_epochs(plan.root):
+        return plan
+    mode = ModeDecision(Mode.MICRO_BATCH, "each of its batches is an epoch of its views")
+    return replace(plan, mode=mode, by_epochs=True)
 
 
 def query_plan(

@@ -20,6 +20,7 @@ from streamsql.results import (
     Field,
     LineStream,
     Message,
+    Progress,
     Result,
     Rows,
     RowStream,
@@ -38,6 +39,8 @@ class Remark:
 
     text: str
     severity: str = "NOTICE"
+    after: int = 0
+    """The number of the result's rows that it follows."""
 
 
 def _nothing() -> None:
@@ -75,9 +78,17 @@ class Results:
         """At most that number of rows, waiting for the first; empty at the end (`done`)."""
         if not self._rows:
             await self._more()
-        taken = [self._rows.popleft() for _ in range(min(len(self._rows), limit or 1 << 30))]
+        count = min(len(self._rows), limit or 1 << 30)
+        following = (remark.after for remark in self.remarks if remark.after > self.sent)
+        count = min(count, next(following, 1 << 60) - self.sent)
+        taken = [self._rows.popleft() for _ in range(count)]
         self.sent += len(taken)
         return taken
+
+    def due_remarks(self, sent: int) -> Iterator[Remark]:
+        """Removes those that follow this number of rows, or fewer."""
+        while self.remarks and self.remarks[0].after <= sent:
+            yield self.remarks.popleft()
 
     async def gather(self, limit: int | None, seconds: float | None) -> list[Any]:
         """Rows for FETCH: of a continuous result the available ones after the first, or all within
@@ -160,6 +171,8 @@ class Working(Results):
             match item:
                 case Remark():
                     self.remarks.append(item)
+                case Progress():
+                    self.remarks.append(Remark(str(item), after=self.sent + len(self._rows)))
                 case _Count():
                     self._counted = item.count
                 case _Columns():
@@ -220,7 +233,8 @@ class Working(Results):
             case Answer():
                 return self._rows_of(result.fields, (row.values for row in result.rows))
             case RowStream():
-                return self._flow(result, result.fields, (row.values for row in result.rows))
+                rows = (row if isinstance(row, Progress) else row.values for row in result.rows)
+                return self._flow(result, result.fields, rows)
             case LineStream():
                 return self._flow(result, (LINE,), ((line,) for line in result.lines))
 
@@ -228,7 +242,7 @@ class Working(Results):
         self,
         stream: RowStream | LineStream,
         fields: Sequence[Field],
-        rows: Iterator[Sequence[object]],
+        rows: Iterator[Sequence[object] | Progress],
     ) -> bool:
         with self._lock:
             self._stream = stream
@@ -245,7 +259,7 @@ class Working(Results):
     def _rows_of(
         self,
         fields: Sequence[Field],
-        rows: Iterable[Sequence[object]],
+        rows: Iterable[Sequence[object] | Progress],
         *,
         continuous: bool = False,
     ) -> bool:
@@ -255,7 +269,8 @@ class Working(Results):
             return False
         write = self._form.writer(columns)
         try:
-            return all(self._outbox.put(write(row)) for row in rows)
+            items = (row if isinstance(row, Progress) else write(row) for row in rows)
+            return all(map(self._outbox.put, items))
         finally:
             close = getattr(rows, "close", None)
             if close is not None:

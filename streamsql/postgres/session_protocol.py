@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamsql.errors import StreamSQLError
 from streamsql.postgres.channel import Channel, Gone
@@ -208,7 +208,10 @@ class SessionProtocol:
         cursor.park()
         if command.move:
             return Ready(f"MOVE {len(rows)}", None, (), form)
-        return Ready(f"FETCH {len(rows)}", cursor.columns or (), rows, form)
+        fetched = Ready(f"FETCH {len(rows)}", cursor.columns or (), rows, form)
+        due = cursor.due_remarks(cursor.sent)
+        fetched.remarks.extend(replace(remark, after=0) for remark in due)
+        return fetched
 
     async def _send(self, results: Results, limit: int | None) -> bool:
         """Sends at most that number of rows; returns whether there may be more. Continuous rows are
@@ -217,23 +220,21 @@ class SessionProtocol:
             left = limit
             while left is None or left > 0:
                 rows = await results.take(left)
-                self._remarks(results)
-                if not rows:
-                    if results.done:
-                        return False
-                    continue
+                if not rows and results.done:
+                    return False
                 left = None if left is None else left - len(rows)
+                self._remarks(results, results.sent - len(rows))
                 for row in rows:
                     self.channel.write(row)
+                self._remarks(results, results.sent)
                 if results.continuous or self.channel.full:
                     if await self.channel.is_slow():
                         results.park()
                         await self.channel.flush()
             return True
 
-    def _remarks(self, results: Results) -> None:
-        while results.remarks:
-            remark = results.remarks.popleft()
+    def _remarks(self, results: Results, sent: int) -> None:
+        for remark in results.due_remarks(sent):
             self.remark(remark.text, remark.severity)
 
     def remark(self, text: str, severity: str = "NOTICE") -> None:
@@ -241,7 +242,7 @@ class SessionProtocol:
         self.channel.write(answers.notice(notice_fields(text, severity, code)))
 
     def _complete(self, results: Results) -> None:
-        self._remarks(results)
+        self._remarks(results, results.sent)
         self.channel.write(answers.complete(results.tag))
 
     # -- extended ----------------------------------------------------------------------------------

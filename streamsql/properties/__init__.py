@@ -50,6 +50,7 @@ LOG_ROWS = "ksql.logging.processing.rows.include"
 CONSISTENCY_TOKEN = "streamsql.consistency.token"
 VIEW_HISTORY = "streamsql.view.history.ms"
 VIEW_EPOCH = "streamsql.view.epoch"
+VIEW_PROGRESS = "streamsql.view.progress"
 CONSISTENCY_TIMEOUT = "streamsql.consistency.timeout.ms"
 SEMANTICS = "streamsql.sql.semantics"
 IMPLICIT_FLUSH = "streamsql.view.implicit.flush"
@@ -185,6 +186,12 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             None,
             "The epoch as of which pull queries read materialized views; unset: the newest one.",
             minimum=1,
+        ),
+        PropertyDefinition(
+            VIEW_PROGRESS,
+            _BOOLEAN,
+            "false",
+            "Whether push queries over materialized views tell of each epoch that is complete.",
         ),
         PropertyDefinition(
             SEMANTICS,

@@ -66,6 +66,7 @@ class Serving:
         """`table_memory` bounds the rows of tables that are kept in memory, in bytes; the rows of
         past epochs of views are kept for `history_ms`; None: views have no epochs."""
         self._catalog = catalog
+        self.has_epochs = history_ms is not None
         self.stores = TableStores(services, data.serving, catalog, self._warm_up, history_ms)
         self._services = services
         self._all_queries = queries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from streamsql.nodes import Print, SelectQuery
 from streamsql.parser import to_sql
@@ -21,11 +22,13 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     if isinstance(planned, PullPlan):
         return [answer(planned, context)]
     assert isinstance(planned, QueryStatementPlan)
-    plan = planned.query
+    # A run over the existing records has no epochs.
+    by_epochs = planned.query.by_epochs and state.serving.has_epochs
+    plan = replace(planned.query, by_epochs=by_epochs)
     catalog = state.catalog
     topics = catalog.topics_of(plan.reads)
     properties = dict(context.session.properties)
-    offsets = state.launcher.starting_offsets(topics, plan.starts, properties)
+    offsets = state.launcher.starting_offsets(topics, plan.starts, properties, by_epochs=by_epochs)
     sql = to_sql(statement) + ";"
     rows = state.pushes.start(plan, sql, plan.columns, properties, offsets)
     return [rows] if planned.warning is None else [Warning(planned.warning), rows]

@@ -20,7 +20,7 @@ from streamsql.engine import Session
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
-from streamsql.results import Answer
+from streamsql.results import Answer, Progress, Row
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -40,6 +40,16 @@ CREATE MATERIALIZED VIEW $balance AS
   SELECT c.account AS account, c.credits - d.debits AS balance
   FROM $credits c JOIN $debits d ON c.account = d.account;
 CREATE MATERIALIZED VIEW $total AS SELECT SUM(balance) AS total, COUNT(*) AS n FROM $balance;
+"""
+KEYED = """
+CREATE TABLE $accounts (id INT PRIMARY KEY);
+INSERT INTO $accounts VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);
+CREATE MATERIALIZED VIEW $ins AS
+  SELECT a.id, SUM(t.amount) AS credits FROM $accounts a JOIN $transfers t ON a.id = t.dst
+  GROUP BY a.id;
+CREATE MATERIALIZED VIEW $outs AS
+  SELECT a.id, SUM(t.amount) AS debits FROM $accounts a JOIN $transfers t ON a.id = t.src
+  GROUP BY a.id;
 """
 TOTALS = """
 SELECT c.s - d.s, b.s, t.total, b.n, t.n
@@ -227,3 +237,65 @@ def test_a_view_that_stands_still_holds_back_its_readers_alone(
 
 def _reason_names(live: Live, query: str, holder: str) -> bool:
     return f"waits for {holder}" in live.query(query).reason
+
+
+def test_a_push_query_gives_whole_epochs(live: Live, kafka: KafkaClient) -> None:
+    """Of one view, and of a join of two: after each epoch, what has come adds up."""
+    live.run(TRANSFERS + VIEWS + KEYED)
+    transfers = Transfers(live, kafka)
+    transfers.send(1_000)
+    live.run("FLUSH;")
+    live.session.properties["streamsql.view.progress"] = "true"
+    one = "SELECT account, balance FROM $balance EMIT CHANGES;"
+    two = """SELECT i.id, i.credits - o.debits AS balance
+        FROM $ins i JOIN $outs o ON i.id = o.id EMIT CHANGES;"""
+    for sql in (one, two):
+        stream = live.stream(sql)
+        balances: dict[Any, Any] = {}
+        epochs: list[int] = []
+        with transfers.going_on():
+            for row in stream.rows:
+                if isinstance(row, Row):
+                    if not row.tombstone:  # of a row without a key, which is written again
+                        account, balance = row.values
+                        balances[account] = balance
+                    continue
+                epochs.append(row.epoch)
+                if len(balances) == ACCOUNTS:
+                    assert sum(balances.values()) == 0, (sql, epochs)
+                if len(epochs) == 12:
+                    stream.cancel()
+        assert epochs == sorted(set(epochs)) and len(epochs) >= 12
+        assert len(balances) == ACCOUNTS
+
+
+def test_a_push_query_from_now_on_begins_with_a_whole_epoch(live: Live, kafka: KafkaClient) -> None:
+    live.run(TRANSFERS + VIEWS)
+    transfers = Transfers(live, kafka)
+    transfers.send(100)
+    live.run("FLUSH; SET 'auto.offset.reset' = 'latest';")
+    live.run("SET 'streamsql.view.progress' = 'true';")
+    with transfers.going_on():
+        stream = live.stream("SELECT account, balance FROM $balance EMIT CHANGES;")
+        rows, first, seen = stream.rows, None, []
+        for row in rows:
+            if isinstance(row, Row):
+                seen += [] if row.tombstone else [row.values]
+            elif seen:
+                first = row.epoch
+                break
+        assert first is not None
+        before = dict(
+            _rows(live, f"SELECT account, balance FROM $balance AS OF EPOCH {first};", live.session)
+        )
+        assert {account: before[account] for account, _ in seen} == dict(seen)
+    stream.cancel()
+    list(rows)
+    # Without news there is progress all the same, and nothing else.
+    live.run("FLUSH;")
+    idle = live.stream("SELECT account, balance FROM $balance EMIT CHANGES;")
+    transfers.send(0)
+    first_seen = next(idle.rows)
+    assert isinstance(first_seen, Progress)
+    idle.cancel()
+    list(idle.rows)

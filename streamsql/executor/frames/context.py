@@ -110,6 +110,8 @@ class LoweringContext:
     """Whether a live query in micro-batches pauses between two of them."""
     freshness_ms: int = 0
     """Of a view: the least time between two epochs."""
+    epochs: Mapping[str, str] = field(default_factory=dict)
+    """Of a query that goes through epochs: options of its sources, see lowering/epochs.py."""
     tolerated: frozenset[str] = frozenset()
     """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False

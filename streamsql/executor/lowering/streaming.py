@@ -15,6 +15,7 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.layouts import Layouts, names_of
+from streamsql.executor.lowering.epochs import of_push
 from streamsql.executor.lowering.views import inputs_of, is_view
 from streamsql.executor.operators import aggregate, file_sink, sink
 from streamsql.executor.operators.lowering import lowering_of
@@ -72,10 +73,16 @@ def _lower_view(plan: QueryPlan, scope: Scope) -> StreamingQuerySpec:
     return replace(_spec(plan, scope, inputs.records), view=inputs.dataflow)
 
 
-def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
+def lower_push(
+    plan: QueryPlan, context: LoweringContext, topic: str, *, progress: bool | None = None
+) -> StreamingQuerySpec:
     """A push query: its rows go to `topic` (one partition, created by the caller) in the form that
     push_rows.py reads. A row of a stream without a value is dropped; of a table it is a
-    tombstone."""
+    tombstone. `progress`: of one that follows the epochs of views, whether those without news have
+    marks."""
+    if progress is not None:
+        epochs = of_push(plan.root, topic, context, progress=progress)
+        context = replace(context, epochs=epochs, committed_only=True)
     scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
     rows = lower_rows(plan.root, scope)
     if plan.root.kind is Kind.STREAM:

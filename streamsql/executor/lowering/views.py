@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from streamsql.config import EPOCHS_TOPIC
 from streamsql.executor.frames.context import Scope
+from streamsql.executor.lowering.epochs import of_view
 from streamsql.executor.operators.scan import topic_records
-from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.views import Dataflow
 from streamsql.planner.operators import Operator, Scan, Sink, View, operators
 from streamsql.planner.relational.algebra import TemporalFilter, relations
@@ -51,8 +49,8 @@ def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
     kinds = {s.source.topic.name: s.kind for s in operators(root) if isinstance(s, Scan)}
     if not kinds and isinstance(root, Sink):
         kinds = {root.target.topic.name: Kind.TABLE}
-    epochs = _epochs(root, scope)
-    streams = [topic_records(topic, kind, scope, epochs) for topic, kind in kinds.items()]
+    scope = replace(scope, context=replace(context, epochs=of_view(root, context)))
+    streams = [topic_records(topic, kind, scope) for topic, kind in kinds.items()]
     if follows_clock(root) and context.sleeps:
         streams.append(_clock(streams[0].schema, scope))
     dataflow = Dataflow.of(context.spark, context.shuffle_partitions)
@@ -63,28 +61,6 @@ def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
         return dataflow.input(topic, columns)
 
     return ViewInputs(reduce(DataFrame.unionAll, streams), dataflow, read)
-
-
-def _epochs(root: Operator, scope: Scope) -> dict[str, str]:
-    """The options of the sources of a view that goes through epochs: it reads topics, and writes
-    its own. See io.streamsql.source.ViewEpochs."""
-    context = scope.context
-    scans = [operator.source for operator in operators(root) if isinstance(operator, Scan)]
-    if not isinstance(root, Sink) or context.muted is not None or not scans:
-        return {}
-    view = {
-        "topic": root.target.topic.name,
-        "inputs": sorted({source.topic.name for source in scans if source.is_view}),
-        "freshness": context.freshness_ms,
-        "log": EPOCHS_TOPIC,
-    }
-    producer = {
-        **producer_settings(context.bootstrap_servers, "realtime"),
-        **context.producer_settings,
-        **context.lease,
-    }
-    prefixed = {f"streamsql.epochs.producer.{name}": value for name, value in producer.items()}
-    return {"streamsql.epochs": json.dumps(view), **prefixed}
 
 
 def _clock(columns: StructType, scope: Scope) -> DataFrame:

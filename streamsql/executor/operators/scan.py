@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -109,10 +107,8 @@ def _stops_at_truncate(scope: Scope) -> bool:
     return lives and ON_TRUNCATE not in context.tolerated
 
 
-def topic_records(
-    topic: str, kind: Kind, scope: Scope, more: Mapping[str, str] = MappingProxyType({})
-) -> DataFrame:
-    """A topic's records in the columns of Spark's Kafka source; `more`: options of the source."""
+def topic_records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
+    """A topic's records in the columns of Spark's Kafka source."""
     context = scope.context
     if context.records is not None:
         return context.records(topic)
@@ -132,7 +128,8 @@ def topic_records(
         )
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
         reader = reader.option("streamsql.rests", context.rests)
-        reader = reader.option("streamsql.time.decides", time_decides(scope.root)).options(**more)
+        reader = reader.option("streamsql.time.decides", time_decides(scope.root))
+        reader = reader.options(**context.epochs)
     if ON_DATA_LOSS in context.tolerated:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:

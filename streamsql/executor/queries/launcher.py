@@ -6,6 +6,7 @@ use: an engine answers before Spark is up.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import threading
@@ -13,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamsql.config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.config import EPOCHS_TOPIC, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.lowering.lowered import LoweredQueries
@@ -148,15 +149,31 @@ class SparkLauncher:
         topics: tuple[str, ...],
         starts: Mapping[str, StartPosition],
         properties: Mapping[str, str],
+        *,
+        by_epochs: bool = False,
     ) -> Offsets | None:
         """The start positions of a new query, explicit unless it starts at the beginning of its
-        topics.
+        topics. The latest of one `by_epochs` are the ends of an epoch.
 
         `starts` are those of the query's text; ConfigError for an offset that does not exist.
         """
         latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
         default = Start.LATEST if latest else Start.BEGINNING
-        return explicit_offsets(topics, starts, default, self._services.kafka.get) or None
+        found = explicit_offsets(topics, starts, default, self._services.kafka.get)
+        if by_epochs and latest:
+            ends = self._epoch_ends(topics)
+            found |= {topic: ends[topic] for topic in ends if topic not in starts}
+        return found or None
+
+    def _epoch_ends(self, topics: tuple[str, ...]) -> dict[str, dict[str, int]]:
+        """Where topics of views end the newest epoch that all of them have, if there is one."""
+        from streamsql.executor.spark.bridge import Bridge
+
+        client = self._services.kafka.get()
+        connection = {**client.security, "bootstrap.servers": client.bootstrap}
+        bridge = Bridge.of(self._services.spark.get().session)
+        found = bridge.epoch_ends(EPOCHS_TOPIC, connection, topics)
+        return json.loads(found) if found else {}
 
     # -- runs ------------------------------------------------------------------------------------
 
@@ -229,18 +246,20 @@ class SparkLauncher:
         topic: str,
         properties: Mapping[str, str],
         offsets: Offsets | None,
+        progress: bool | None = None,
         *,
         catch_up: bool = False,
     ) -> Run:
-        """A push query whose rows go to `topic`: live, or a run over the present records."""
+        """A push query whose rows go to `topic`: live, or a run over the present records.
+        `progress`: see lower_push."""
         mode = Mode.MICRO_BATCH if catch_up else plan.mode.mode
         try:
-            return self._push(plan, topic, mode, properties, offsets, catch_up)
+            return self._push(plan, topic, mode, properties, offsets, progress, catch_up)
         except StreamSQLError:
             if not self._services.spark_has_died():
                 raise
             # The next try starts Spark again.
-            return self._push(plan, topic, mode, properties, offsets, catch_up)
+            return self._push(plan, topic, mode, properties, offsets, progress, catch_up)
 
     def _push(
         self,
@@ -249,6 +268,7 @@ class SparkLauncher:
         mode: Mode,
         properties: Mapping[str, str],
         offsets: Offsets | None,
+        progress: bool | None,
         catch_up: bool,
     ) -> Run:
         from streamsql.executor.lowering.streaming import lower_push
@@ -259,7 +279,7 @@ class SparkLauncher:
             self.context(properties, offsets, mode),
             shuffle_partitions=self._shuffle_partitions(plan, properties),
         )
-        spec = lower_push(plan, context, topic)
+        spec = lower_push(plan, context, topic, progress=progress)
         trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
         if catch_up:
             client = self._services.kafka.get()

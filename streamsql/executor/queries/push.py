@@ -7,6 +7,7 @@ deleted at the end. It has no place in the catalog or in the statement log.
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +27,8 @@ from streamsql.nodes import Emit
 from streamsql.planner.operators import Filter, Limit, Operator, Project, Scan
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.window_bounds import window_bounds
-from streamsql.properties import AUTO_OFFSET_RESET, get_text
-from streamsql.results import Field, Row, RowStream
+from streamsql.properties import AUTO_OFFSET_RESET, VIEW_PROGRESS, get_bool, get_text
+from streamsql.results import Field, Progress, Row, RowStream
 from streamsql.schema import Kind
 from streamsql.status import QueryInfo, QueryState
 
@@ -40,6 +41,8 @@ LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
 LATE_SECONDS = 2.0
 """How long the reader of a query's rows has to notice that it was cancelled."""
+MOST_HELD = 100_000
+"""Rows of an unfinished epoch in memory: more are shown early."""
 TIDY_SECONDS = 30.0
 """How long a push query waits for leftovers of a crash to be removed."""
 
@@ -77,6 +80,7 @@ class PushQueries:
         offsets: Offsets | None,
     ) -> RowStream:
         """Start one; its rows have the given columns of the plan's schema, in their order."""
+        progress = bool(get_bool(properties, VIEW_PROGRESS)) if plan.by_epochs else None
         number = next(self._numbers)
         query_id = f"{_prefix(plan, properties)}_{plan.reads[0]}_{number}"
         topic = f"{self._prefix}{number}"
@@ -89,8 +93,8 @@ class PushQueries:
         with self._lock:
             self._running[query_id] = query
         try:
-            start = partial(self._launcher.push, plan, topic, properties, offsets)
-            if len(plan.reads) > 1:
+            start = partial(self._launcher.push, plan, topic, properties, offsets, progress)
+            if len(plan.reads) > 1 and not plan.by_epochs:
                 # The present records are merged by time first; see Definition.merges.
                 query.run, query.then = start(catch_up=True), start
             else:
@@ -104,7 +108,7 @@ class PushQueries:
             for column in (plan.schema.columns[i] for i in positions)
         )
         stream = RowStream(query_id, fields, iter(()), query)
-        stream.rows = query.rows(stream, positions)
+        stream.rows = query.rows(stream, positions, tells=bool(progress))
         return stream
 
     def _ended(self, query: PushQuery) -> None:
@@ -224,8 +228,11 @@ class PushQuery:
             self._finished = True
         self._ended(self)
 
-    def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
-        """The rows as they come, until cancelled or the LIMIT is reached."""
+    def rows(
+        self, stream: RowStream, positions: Sequence[int], *, tells: bool = False
+    ) -> Iterator[Row | Progress]:
+        """The rows as they come, until cancelled or the LIMIT is reached; `tells`: with the
+        progress of views."""
         self._begun = True
         bounds, decode = window_bounds(self.plan.root), push_decoder(self.plan.schema)
         shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None
@@ -235,10 +242,12 @@ class PushQuery:
             if limit == 0:
                 stream.final_message = LIMIT_REACHED
                 return
-            for record in self.client.consume(self.topic, stop=self._stopped):
-                if record.value is None:
+            for value in self._values():
+                if isinstance(value, Progress):
+                    if tells:
+                        yield value
                     continue
-                row = decode(record.value)
+                row = decode(value)
                 if shown is not None and not shown.is_news(row):
                     continue
                 yield Row(tuple(row.values[i] for i in positions), row.tombstone)
@@ -251,6 +260,21 @@ class PushQuery:
                 stream.final_message = LIMIT_REACHED
         finally:
             self.finish()
+
+    def _values(self) -> Iterator[bytes | Progress]:
+        """The records of the topic, of a query by epochs those of each together."""
+        held: list[bytes] = []
+        for record in self.client.consume(self.topic, stop=self._stopped):
+            if record.value is None:
+                continue
+            is_mark = record.key is not None
+            if not is_mark:
+                held.append(record.value)
+            if is_mark or not self.plan.by_epochs or len(held) > MOST_HELD:
+                yield from held
+                held.clear()
+            if is_mark:
+                yield Progress(**json.loads(record.value))
 
     def _stopped(self) -> bool:
         if self._cancelled.is_set():

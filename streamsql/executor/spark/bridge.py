@@ -223,6 +223,12 @@ class Bridge:
     def release(self, number: int) -> None:
         self._prompt.release(number)
 
+    def epoch_ends(self, log: str, settings: Settings, topics: Sequence[str]) -> str | None:
+        """Where topics of views end the newest epoch that all of them have, as JSON of Spark's
+        offsets; None: there is none."""
+        found = self._java.epochEnds(log, settings, list(topics))
+        return None if found is None else str(found)
+
     def common_epoch(self) -> Any:
         """The choice of the epoch as of which a query reads its views."""
         return self._java.commonEpoch()

@@ -68,6 +68,12 @@ def topics_read(root: Operator) -> frozenset[str]:
     return frozenset(o.source.topic.name for o in operators(root) if isinstance(o, Scan))
 
 
+def follows_epochs(root: Operator) -> bool:
+    """Whether all that it reads are views, whose rows come by epochs."""
+    scans = [operator.source for operator in operators(root) if isinstance(operator, Scan)]
+    return bool(scans) and all(source.is_view for source in scans) and not lookups(root)
+
+
 def lookups(root: Operator) -> list[LookupJoin]:
     """The lookup joins in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]

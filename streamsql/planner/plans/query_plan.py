@@ -45,6 +45,8 @@ class QueryPlan:
     unoptimized: Operator | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
     partitions: int | None = None  # of its state, if a property sets their number
+    by_epochs: bool = False
+    """Of a push query: whether it gives the rows of each epoch of its views together."""
 
     @property
     def schema(self) -> Schema:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from streamsql.results import LineStream, Row, RowStream
+from streamsql.results import LineStream, Progress, Row, RowStream
 from streamsql.schema import Column, Schema
 from streamsql.server.http.errors import failure
 from streamsql.server.rows.feed import Feed
@@ -52,10 +52,10 @@ class StreamResponse(Response):
                 task.cancel()
             await asyncio.gather(gone, sending, return_exceptions=True)
 
-    def _begin(self) -> tuple[Feed[Row] | Feed[str], str]:
+    def _begin(self) -> tuple[Feed[Row | Progress] | Feed[str], str]:
         raise NotImplementedError
 
-    async def _send(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
+    async def _send(self, send: Send, feed: Feed[Row | Progress] | Feed[str]) -> None:
         headers = [*self.raw_headers, (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         # Sends the headers immediately, since the first row can take long.
@@ -63,7 +63,7 @@ class StreamResponse(Response):
         await self._send_parts(send, feed)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _send_parts(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
+    async def _send_parts(self, send: Send, feed: Feed[Row | Progress] | Feed[str]) -> None:
         raise NotImplementedError
 
 
@@ -75,18 +75,18 @@ class RowStreamResponse(StreamResponse):
         self._stream = stream
         self._form = form
 
-    def _begin(self) -> tuple[Feed[Row] | Feed[str], str]:
+    def _begin(self) -> tuple[Feed[Row | Progress] | Feed[str], str]:
         stream = self._stream
         feed = Feed(stream.rows, stream.cancel, self._bound)
         return feed, self._running.add(stream.query_id, feed)
 
-    async def _send_parts(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
+    async def _send_parts(self, send: Send, feed: Feed[Row | Progress] | Feed[str]) -> None:
         form = self._form
         await send_text(send, form.head())
         feed.start()
         try:
             while rows := await feed.take():
-                texts = [form.row(row) for row in rows if isinstance(row, Row)]
+                texts = [_text_of(row, form) for row in rows]
                 for text in texts if form.row_by_row else ["".join(texts)]:
                     await send_text(send, text)
         except Exception as error:
@@ -103,11 +103,11 @@ class LineStreamResponse(StreamResponse):
         super().__init__(running, bound, "text/plain")
         self._stream = stream
 
-    def _begin(self) -> tuple[Feed[Row] | Feed[str], str]:
+    def _begin(self) -> tuple[Feed[Row | Progress] | Feed[str], str]:
         feed = Feed(self._stream.lines, self._stream.cancel, self._bound)
         return feed, self._running.add(None, feed)
 
-    async def _send_parts(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
+    async def _send_parts(self, send: Send, feed: Feed[Row | Progress] | Feed[str]) -> None:
         feed.start()
         try:
             while lines := await feed.take():
@@ -115,6 +115,13 @@ class LineStreamResponse(StreamResponse):
         except Exception as error:
             _log.warning("PRINT failed: %s", error)
             await send_text(send, json_text(failure(error).body) + "\n")
+
+
+def _text_of(row: object, form: Form) -> str:
+    if isinstance(row, Progress):
+        return form.progress(row)
+    assert isinstance(row, Row)
+    return form.row(row)
 
 
 def _joined(lines: Sequence[object]) -> str:

@@ -1,4 +1,5 @@
-"""GET /ws/query: a query over a WebSocket. The first frame is the schema, all others are rows."""
+"""GET /ws/query: a query over a WebSocket. The first frame is the schema, the others are rows, and
+the progress of views where the session requests it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from streamsql.errors import StreamSQLError
-from streamsql.results import Answer, LineStream, Row, RowStream
+from streamsql.results import Answer, LineStream, Progress, Row, RowStream
 from streamsql.schema import Schema
 from streamsql.server.endpoints.queries import Asked, QueryRefused
 from streamsql.server.endpoints.query_stream import schema_of
@@ -20,6 +21,7 @@ from streamsql.server.http.errors import Failure, RequestError, failure
 from streamsql.server.http.requests import SEVERAL_REQUESTS, StatementRequest, parse_json, too_large
 from streamsql.server.rows.feed import Feed
 from streamsql.server.rows.json_values import RowWriter, json_text
+from streamsql.server.rows.streamed_rows import progress_text
 from streamsql.server.state.server_state import ServerState
 from streamsql.types import to_sql
 
@@ -104,7 +106,9 @@ async def _disconnected(socket: WebSocket) -> None:
 def _row_writer(schema: Schema) -> Any:
     cells = RowWriter(column.type for column in schema)
 
-    def write(row: Row) -> str:
+    def write(row: Row | Progress) -> str:
+        if isinstance(row, Progress):
+            return progress_text(row)
         tombstone = ',"tombstone":true' if row.tombstone else ""
         return f'{{"row":{{"columns":{cells(row.values)}{tombstone}}}}}'
 

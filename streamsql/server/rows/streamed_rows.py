@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from streamsql.results import Row
+from streamsql.results import Progress, Row
 from streamsql.schema import Schema
 from streamsql.server.http.errors import Failure
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
@@ -14,6 +14,11 @@ from streamsql.server.rows.protobuf import RowMessages
 
 ENDED = "Query Ended"
 """Message of a push query that ended before its limit."""
+
+
+def progress_text(progress: Progress) -> str:
+    """An epoch whose rows have all been sent."""
+    return json_text({"progress": {"epoch": progress.epoch, "time": progress.time}})
 
 
 class Form(ABC):
@@ -33,6 +38,9 @@ class Form(ABC):
 
     @abstractmethod
     def row(self, row: Row) -> str: ...
+
+    @abstractmethod
+    def progress(self, progress: Progress) -> str: ...
 
     @abstractmethod
     def end(self, final_message: str | None) -> str: ...
@@ -72,6 +80,9 @@ class StreamedRows(Form):
     def row(self, row: Row) -> str:
         return f"{self._before}{self._row(row)}{self._after}"
 
+    def progress(self, progress: Progress) -> str:
+        return f"{self._before}{progress_text(progress)}{self._after}"
+
     def end(self, final_message: str | None) -> str:
         message = final_message or (ENDED if self.push else None)
         if message is None:
@@ -102,7 +113,8 @@ class ProtobufRows(StreamedRows):
 
 
 class DelimitedRows(Form):
-    """One JSON value per line: names and types, then an array per row. An object is an error."""
+    """One JSON value per line: names and types, then an array per row. An object is progress, or
+    an error."""
 
     media_type = DELIMITED
     row_by_row = True
@@ -120,6 +132,9 @@ class DelimitedRows(Form):
 
     def row(self, row: Row) -> str:
         return self._cells(row.values) + "\n"
+
+    def progress(self, progress: Progress) -> str:
+        return progress_text(progress) + "\n"
 
     def end(self, final_message: str | None) -> str:
         return ""
@@ -139,6 +154,9 @@ class JsonRows(DelimitedRows):
 
     def row(self, row: Row) -> str:
         return ",\n" + self._cells(row.values)
+
+    def progress(self, progress: Progress) -> str:
+        return ",\n" + progress_text(progress)
 
     def end(self, final_message: str | None) -> str:
         return "]\n"

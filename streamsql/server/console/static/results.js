@@ -58,7 +58,8 @@ function Rows({ result }) {
 
 function counted(result) {
   const rows = `${short(result.count)} ${result.count === 1 ? "row" : "rows"}`;
-  return [result.title, rows, result.live && "live"].filter(Boolean).join(" · ");
+  const epoch = result.epoch && `epoch ${result.epoch}`;
+  return [result.title, rows, epoch, result.live && "live"].filter(Boolean).join(" · ");
 }
 
 function Table({ result }) {

@@ -91,6 +91,7 @@ export class Run {
   _take(line) {
     if (Array.isArray(line) || typeof line === "string") return this._row(line, false);
     if (line.tombstone) return this._row(line.tombstone, true);
+    if (line.progress) return (this._rows.epoch = line.progress.epoch);
     switch (line.type) {
       case "message":
       case "warning":
@@ -99,7 +100,7 @@ export class Run {
       case "rows":
         return this._add(table(line.fields, line.rows, { title: line.title }));
       case "answer":
-        this._rows = this._add(table(line.columns, []));
+        this._rows = this._add(table(line.columns, [], { epoch: line.epoch }));
         return this._rows;
       case "row_stream":
         this._rows = this._add(table(line.fields, [], { live: true }));

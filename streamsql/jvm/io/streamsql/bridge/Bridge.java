@@ -5,6 +5,7 @@ import io.streamsql.delivery.HeldTable;
 import io.streamsql.delivery.NewestRecords;
 import io.streamsql.delivery.OpenTransactions;
 import io.streamsql.delivery.TaskTransactions;
+import io.streamsql.epochs.FollowedEpochs;
 import io.streamsql.files.StoreFiles;
 import io.streamsql.kafka.ByteArrays;
 import io.streamsql.kafka.TopicRecords;
@@ -229,6 +230,12 @@ public final class Bridge {
   }
 
   // -- served tables -------------------------------------------------------------------------
+
+  /** Where topics of views end an epoch, as JSON: see {@link FollowedEpochs#newestEnds}. */
+  public String epochEnds(String log, Map<String, String> settings, List<String> topics)
+      throws IOException, InterruptedException {
+    return FollowedEpochs.newestEnds(log, settings, topics);
+  }
 
   /** The epoch as of which a query reads its views. */
   public CommonEpoch commonEpoch() {

@@ -10,7 +10,7 @@ import java.util.Map;
  */
 public record Cut(long epoch, Map<String, Map<Integer, Long>> ends) {
   /** Whether these positions include all of it. */
-  boolean isReached(Map<String, Map<Integer, Long>> positions) {
+  public boolean isReached(Map<String, Map<Integer, Long>> positions) {
     return ends.entrySet().stream()
         .allMatch(
             topic -> {

@@ -1,5 +1,6 @@
 package io.streamsql.epochs;
 
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -55,6 +56,42 @@ public final class EpochMarks {
     return of == null ? null : of.lastEntry().getValue();
   }
 
+  /**
+   * Where topics end the newest epoch that all of them have.
+   *
+   * @param after one that is before it
+   * @return null: there is none
+   */
+  public synchronized Map<String, Mark> common(Collection<String> topics, long after) {
+    Map<String, Mark> found = new HashMap<>();
+    long least = Long.MAX_VALUE;
+    boolean same = false;
+    while (!same) {
+      same = true;
+      for (String topic : topics) {
+        NavigableMap<Long, Mark> of = marks.getOrDefault(topic, new TreeMap<>());
+        Map.Entry<Long, Mark> mark = of.floorEntry(least);
+        if (mark == null || mark.getKey() <= after) {
+          return null;
+        }
+        same &= found.isEmpty() || mark.getKey() == least;
+        least = mark.getKey();
+        found.put(topic, mark.getValue());
+      }
+    }
+    return found;
+  }
+
+  /** The same, once there is one. */
+  public synchronized Map<String, Mark> awaitCommon(Collection<String> topics, long after)
+      throws InterruptedException {
+    Map<String, Mark> found;
+    while ((found = common(topics, after)) == null) {
+      wait();
+    }
+    return found;
+  }
+
   /** The number of the newest epoch that has begun; 0: none is known. */
   public long begun() {
     return begun;
@@ -95,6 +132,7 @@ public final class EpochMarks {
       if (of.size() > KEPT) {
         of.pollFirstEntry();
       }
+      notifyAll();
     }
     listeners.getOrDefault(topic, () -> {}).run();
   }

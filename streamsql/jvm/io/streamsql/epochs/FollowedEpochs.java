@@ -6,6 +6,8 @@ import io.streamsql.formats.Json;
 import io.streamsql.kafka.ByteArrays;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,6 +22,7 @@ public final class FollowedEpochs implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FollowedEpochs.class);
   private static final Duration POLL = Duration.ofMillis(200);
   private static final long RETRY_MILLIS = 1_000;
+  private static final long PATIENCE_MILLIS = 10_000;
   private static final TypeReference<Map<Integer, Long>> ENDS = new TypeReference<>() {};
   private static final Map<Map<String, String>, FollowedEpochs> CLUSTERS =
       new ConcurrentHashMap<>();
@@ -53,6 +56,27 @@ public final class FollowedEpochs implements AutoCloseable {
           found.users++;
           return found;
         });
+  }
+
+  /**
+   * Where topics of views end the newest epoch that all of them have, as JSON of Spark's offsets;
+   * null: there is none.
+   */
+  public static String newestEnds(
+      String log, Map<String, String> settings, Collection<String> topics)
+      throws IOException, InterruptedException {
+    // Copied: each access to Python's collections calls Python.
+    try (FollowedEpochs followed = open(log, Map.copyOf(settings))) {
+      EpochMarks marks = followed.marks;
+      Map<String, EpochMarks.Mark> newest =
+          marks.awaitComplete(PATIENCE_MILLIS) ? marks.common(List.copyOf(topics), 0) : null;
+      if (newest == null) {
+        return null;
+      }
+      Map<String, Map<Integer, Long>> ends = new HashMap<>();
+      newest.forEach((topic, mark) -> ends.put(topic, mark.ends()));
+      return Json.TREES.writeValueAsString(ends);
+    }
   }
 
   public EpochMarks marks() {

@@ -37,10 +37,10 @@ public final class QueryInputs implements QueryRun.Part {
   private final BatchPace pace = new BatchPace();
   private final OwedBatch owed = new OwedBatch();
 
-  /** Of a view; null: the query has none, or is no view. */
-  private final ViewEpochs epochs;
+  /** Null: the query goes through none. */
+  private final InputEpochs epochs;
 
-  /** The present round of a view. */
+  /** The present round of a query with epochs. */
   private final Round round = new Round();
 
   private int made;
@@ -51,9 +51,9 @@ public final class QueryInputs implements QueryRun.Part {
   /**
    * @param clock by which the query has batches without records
    * @param steps at which a run over the existing records ends its batches; null: it has none
-   * @param epochs at which a view's batches end; null: they end anywhere
+   * @param epochs at which the query's batches end; null: they end anywhere
    */
-  QueryInputs(Ends ends, ReadUntil.Steps steps, Clock clock, ViewEpochs epochs) {
+  QueryInputs(Ends ends, ReadUntil.Steps steps, Clock clock, InputEpochs epochs) {
     this.ends = ends;
     this.steps = steps;
     this.clock = clock;
@@ -64,14 +64,14 @@ public final class QueryInputs implements QueryRun.Part {
   /**
    * The inputs of a run, created with its first one.
    *
-   * @param epochs makes those of a view; null: the query is none
+   * @param epochs makes those of the query; null: it goes through none
    */
-  static QueryInputs of(QueryRun run, Ends ends, Function<Clock, ViewEpochs> epochs) {
+  static QueryInputs of(QueryRun run, Ends ends, Function<Clock, InputEpochs> epochs) {
     return run.own(
         QueryInputs.class,
         () -> {
           Clock clock = Clock.of(run);
-          ViewEpochs found = epochs == null ? null : epochs.apply(clock);
+          InputEpochs found = epochs == null ? null : epochs.apply(clock);
           return new QueryInputs(ends, ReadUntil.takeSteps(run.query()), clock, found);
         });
   }
@@ -423,7 +423,7 @@ public final class QueryInputs implements QueryRun.Part {
       return steps == null ? end : steps.end(stream, topic, start, end);
     }
 
-    /** Where a micro-batch of a view ends, between these offsets of Spark's. */
+    /** Where a micro-batch ends, between these offsets of Spark's. */
     String inEpoch(String start, String end) {
       return epochs == null ? end : epochs.bounded(topic, start, end);
     }

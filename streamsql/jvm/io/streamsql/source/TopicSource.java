@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.runs.QueryRun;
 import java.util.HashMap;
@@ -51,7 +52,7 @@ public final class TopicSource implements TableProvider {
   /** Whether the query may have results that depend on time alone: see {@link OwedBatch}. */
   public static final String TIME_DECIDES = "streamsql.time.decides";
 
-  /** The epochs of a view's query: see {@link ViewEpochs}. */
+  /** The epochs of a query: see {@link ViewEpochs} and {@link PushEpochs}. */
   public static final String EPOCHS = "streamsql.epochs";
 
   private static final String PRODUCER = "streamsql.epochs.producer.";
@@ -138,13 +139,12 @@ public final class TopicSource implements TableProvider {
           options.getBoolean(RESTS, false));
     }
 
-    private ViewEpochs epochs(Clock clock, Map<String, Object> settings) {
-      return new ViewEpochs(
-          options.get(QUERY),
-          options.get(EPOCHS),
-          TopicEnds.settings(options, PRODUCER),
-          TopicEnds.of(settings),
-          clock);
+    private InputEpochs epochs(Clock clock, Map<String, Object> settings) {
+      JsonNode query = ReadUntil.parsed(options.get(EPOCHS));
+      Map<String, String> producer = TopicEnds.settings(options, PRODUCER);
+      return query.has("push")
+          ? new PushEpochs(query, producer)
+          : new ViewEpochs(options.get(QUERY), query, producer, TopicEnds.of(settings), clock);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

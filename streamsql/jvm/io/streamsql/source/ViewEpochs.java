@@ -6,7 +6,6 @@ import io.streamsql.epochs.EpochView;
 import io.streamsql.epochs.Epochs;
 import io.streamsql.epochs.KafkaEpochLog;
 import io.streamsql.epochs.Topics;
-import io.streamsql.formats.Json;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,10 +17,10 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * The epochs that a view's query goes through: where its micro-batches end. It joins them with its
- * first batch, unless its run ends with the records that are there.
+ * Those of a view, which takes part in them. It joins them with its first batch, unless its run
+ * ends with the records that are there.
  */
-final class ViewEpochs {
+final class ViewEpochs extends InputEpochs {
   private static final Map<Map<String, String>, Epochs> CLUSTERS = new ConcurrentHashMap<>();
 
   private final String query;
@@ -31,18 +30,15 @@ final class ViewEpochs {
   private final Clock clock;
   private EpochView joined;
 
-  /** Where the inputs end in the epoch that the query works on; null: it has not begun one. */
-  private JsonNode bounds;
-
   /**
    * @param view as JSON: {@code topic} is what the query writes, {@code inputs} the topics of views
    *     that it reads, {@code freshness} the least time between epochs in ms, {@code log} the topic
    *     of epochs
    * @param producer settings for the log
    */
-  ViewEpochs(String query, String view, Map<String, String> producer, Ends ends, Clock clock) {
+  ViewEpochs(String query, JsonNode view, Map<String, String> producer, Ends ends, Clock clock) {
     this.query = query;
-    this.view = ReadUntil.parsed(view);
+    this.view = view;
     this.producer = producer;
     this.ends = ends;
     this.clock = clock;
@@ -68,8 +64,8 @@ final class ViewEpochs {
             clock::due);
   }
 
-  /** Waits until an epoch has news for the query, which reads these topics, at these positions. */
-  void await(Collection<String> topics, Map<String, Map<Integer, Long>> positions)
+  @Override
+  Cut next(Collection<String> topics, Map<String, Map<Integer, Long>> positions)
       throws InterruptedException {
     EpochView of;
     synchronized (this) {
@@ -78,13 +74,10 @@ final class ViewEpochs {
       }
       of = joined;
     }
-    Cut next = of.next(positions);
-    synchronized (this) {
-      bounds = Json.TREES.valueToTree(next.ends());
-    }
+    return of.next(positions);
   }
 
-  /** What the query has written up to these positions is committed. */
+  @Override
   void ended(Map<String, Map<Integer, Long>> positions) throws InterruptedException {
     EpochView of;
     synchronized (this) {
@@ -95,16 +88,12 @@ final class ViewEpochs {
     }
   }
 
-  /** Where a batch ends, as {@link ReadUntil#bounded}. */
-  synchronized String bounded(String topic, String start, String end) {
-    return bounds == null ? end : ReadUntil.least(bounds, topic, start, end);
-  }
-
-  /** The number of the epoch that the query works on; 0: none. */
+  @Override
   synchronized long epoch() {
     return joined == null ? 0 : joined.epoch();
   }
 
+  @Override
   synchronized void close() {
     if (joined != null) {
       joined.close();
