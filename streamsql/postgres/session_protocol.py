@@ -209,8 +209,9 @@ class SessionProtocol:
         if command.move:
             return Ready(f"MOVE {len(rows)}", None, (), form)
         fetched = Ready(f"FETCH {len(rows)}", cursor.columns or (), rows, form)
-        due = cursor.due_remarks(cursor.sent)
-        fetched.remarks.extend(replace(remark, after=0) for remark in due)
+        before = cursor.sent - len(rows)
+        for remark in cursor.due_remarks(cursor.sent):
+            fetched.remarks.append(replace(remark, after=max(0, remark.after - before)))
         return fetched
 
     async def _send(self, results: Results, limit: int | None) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamsql.cli.execution.execution import FITTED, run
+from streamsql.cli.execution.execution import FITTED, Executes, run
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
 from streamsql.errors import ExternalError
-from streamsql.results import Answer, Result, Row
+from streamsql.results import Answer, Field, Progress, Result, Row, RowStream
 from streamsql.schema import Column, Namespace, Schema
 from streamsql.types import BIGINT, STRING
 
@@ -29,7 +29,7 @@ class Answering:
         yield self._answer
 
 
-def shown(engine: Answering, output: str = "table") -> tuple[list[str], list[str]]:
+def shown(engine: Executes, output: str = "table") -> tuple[list[str], list[str]]:
     """The lines of data and of remarks."""
     out, err = io.StringIO(), io.StringIO()
     run(engine, "SELECT;", Renderer(output, out, err, style=Style(), width=60))
@@ -38,6 +38,33 @@ def shown(engine: Answering, output: str = "table") -> tuple[list[str], list[str
 
 def rows(count: int) -> Iterator[Row]:
     return (Row((f"key {number}", number)) for number in range(count))
+
+
+class Nothing:
+    def cancel(self) -> None:
+        pass
+
+
+class Following:
+    """A push query over views, with the progress of two epochs."""
+
+    def execute(self, sql: str) -> Iterator[Result]:
+        items = [Row(("a", 1)), Progress(7, 1_700_000_000_123), Row(("a", 2)), Progress(8, 0)]
+        yield RowStream("q", (Field("ID", STRING), Field("N", BIGINT)), iter(items), Nothing())
+
+
+def test_progress_stands_among_the_rows() -> None:
+    lines, _ = shown(Following())
+    told = [line for line in lines if "epoch" in line or "a" in line.split()]
+    assert [line.split("│")[-1].strip() for line in told] == [
+        "1",
+        "epoch 7 of 2023-11-14 22:13:20.123",
+        "2",
+        "epoch 8 of 1970-01-01 00:00:00.000",
+    ]
+    lines, remarks = shown(Following(), "json")
+    assert [json.loads(line)["N"] for line in lines] == [1, 2]
+    assert len(remarks) == 2
 
 
 def test_a_short_answer_is_one_table() -> None:

@@ -29,6 +29,7 @@ from streamsql.results import (
     Field,
     LineStream,
     Message,
+    Progress,
     Result,
     Row,
     Rows,
@@ -163,7 +164,7 @@ def test_results_arrive_as_they_were() -> None:
 
 def test_rows_arrive_with_their_stream() -> None:
     fields = (Field("K", types.STRING), Field("T", types.TIME))
-    rows = [Row(("a", time(1, 2, 3))), Row(("a", None), tombstone=True)]
+    rows = [Row(("a", time(1, 2, 3))), Progress(7, 1_700), Row(("a", None), tombstone=True)]
     stream = RowStream("q1", fields, iter(rows), Nothing(), "Limit Reached")
     found = []
     for result in sent([stream, Message("after")]).results():
@@ -186,12 +187,13 @@ def test_an_answer_and_lines_arrive() -> None:
         (Column("K", types.STRING, Namespace.KEY), Column("D", types.decimal(6, 2))),
     )
     rows = [Row(("k", Decimal("1.50"))), Row((None, None))]
-    answer = Answer("q2", schema, iter(rows), "Limit Reached")
+    answer = Answer("q2", schema, iter(rows), "Limit Reached", epoch=7)
     lines = LineStream(iter(["rowtime: 1", '"quoted"']), Nothing(), "Topic printing ceased")
     results = sent([answer, lines]).results()
     first = next(results)
     assert isinstance(first, Answer)
     assert (first.schema, list(first.rows), first.final_message) == (schema, rows, "Limit Reached")
+    assert first.epoch == 7
     second = next(results)
     assert isinstance(second, LineStream)
     assert list(second.lines) == ["rowtime: 1", '"quoted"']

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
 
 import psycopg
 import pytest
 from postgres.live import LiveListener
 from postgres.stand_in import listening
 from server.live import LiveServer
+from websockets.sync.client import connect as websocket
 
 from streamsql.client.connection import connect
 
@@ -139,3 +146,117 @@ def test_what_was_flushed_is_read(live: LiveListener, name: str) -> None:
             assert client.execute(f"SELECT total FROM {name}_of").fetchall() == [(n,), (n,)]
             if n % 3 == 0:
                 client.execute("COMMIT")
+
+
+PROGRESS = {"streamsql.view.progress": "true"}
+Epochs = list[tuple[int, list[tuple[int, int]]]]
+"""The numbers of epochs, and their rows."""
+
+
+@pytest.fixture
+def paying(live: LiveListener, name: str) -> Iterator[str]:
+    """The name, while all payments change together."""
+    stopped = threading.Event()
+
+    def pay() -> None:
+        with live.connect() as writer:
+            while not stopped.wait(0.05):
+                writer.execute(f"UPDATE {name} SET amount = amount + 1")
+
+    thread = threading.Thread(target=pay)
+    thread.start()
+    yield name
+    stopped.set()
+    thread.join()
+
+
+def _check(epochs: Epochs) -> None:
+    """Of whole epochs: the two payers have paid 5 and 7, and since then the same."""
+    numbers = [number for number, _ in epochs]
+    assert numbers == sorted(set(numbers))
+    totals: dict[int, int] = {}
+    for _, rows in epochs:
+        totals.update(rows)
+        assert totals[1] == totals[2] - 2
+    assert len(totals) == 2 and sum(bool(rows) for _, rows in epochs) > 1
+
+
+def _gathered(items: Iterable[Any]) -> Epochs:
+    """Of rows and progress as JSON, the first five epochs."""
+    epochs: Epochs = []
+    rows: list[tuple[int, int]] = []
+    for item in items:
+        if isinstance(item, list):
+            rows.append((item[0], item[1]))
+        elif "row" in item:
+            rows.append(tuple(item["row"]["columns"]))
+        elif "progress" in item:
+            epochs.append((item["progress"]["epoch"], rows))
+            rows = []
+        if len(epochs) == 5:
+            break
+    return epochs
+
+
+def _item(line: str) -> Any:
+    text = line.rstrip(",")
+    return json.loads(text[1:] if text.startswith("[{") else text)
+
+
+def test_push_queries_over_http(server: LiveServer, paying: str) -> None:
+    sql = f"SELECT payer, total FROM {paying}_of EMIT CHANGES;"
+    for path, form in (
+        ("/query-stream", "application/vnd.ksqlapi.delimited.v1"),
+        ("/query-stream", "application/json"),
+        ("/query", "application/vnd.ksql.v1+json"),
+    ):
+        given = {"ksql": sql, "properties": PROGRESS}
+        headers = {"Accept": form}
+        with server.client.stream("POST", path, json=given, headers=headers) as answer:
+            _check(_gathered(map(_item, answer.iter_lines())))
+    # Without the property there are rows only.
+    with server.stream(sql) as lines:
+        next(lines)
+        assert all(isinstance(line, list) for line in islice(lines, 10))
+
+
+def test_push_queries_over_a_websocket(server: LiveServer, paying: str) -> None:
+    sql = f"SELECT payer, total FROM {paying}_of EMIT CHANGES;"
+    request = quote(json.dumps({"ksql": sql, "properties": PROGRESS}))
+    url = server.url.replace("http", "ws", 1) + f"/ws/query?request={request}"
+    with websocket(url) as socket:
+        json.loads(socket.recv())
+        _check(_gathered(json.loads(frame) for frame in socket))
+
+
+def test_push_queries_of_python(server: LiveServer, paying: str) -> None:
+    sql = f"SELECT payer, total FROM {paying}_of EMIT CHANGES;"
+    with connect(server.url, properties=PROGRESS) as python, python.sql(sql) as result:
+        found = [(n, [tuple(row) for row in rows]) for n, rows in islice(result.epochs(), 5)]
+        _check(found)
+        assert result.epoch == found[-1][0]
+
+
+def test_push_queries_over_postgresql(live: LiveListener, paying: str) -> None:
+    """Progress is a notice behind the rows. A FETCH ends with an epoch."""
+    epochs: Epochs = []
+    rows: list[tuple[int, int]] = []
+    told: list[int] = []
+
+    def tell(notice: psycopg.errors.Diagnostic) -> None:
+        found = re.fullmatch(r"epoch (\d+) of \d+-\d+-\d+ [\d:.]+", notice.message_primary or "")
+        assert found is not None and notice.severity == "NOTICE"
+        told.append(int(found[1]))
+
+    with live.connect() as client, client.transaction():
+        client.execute("SET streamsql.view.progress = 'true'")
+        client.add_notice_handler(tell)
+        client.execute(f"DECLARE c CURSOR FOR SELECT payer, total FROM {paying}_of EMIT CHANGES")
+        while len(epochs) < 5:
+            told.clear()
+            rows += client.execute("FETCH ALL FROM c").fetchall()
+            if told:
+                epochs.append((told[-1], rows))
+                rows = []
+    _check(epochs)
+    live.await_no_push_query()

@@ -14,7 +14,7 @@ from streamsql.errors import UnsupportedError
 from streamsql.formats.protobuf_json import protobuf_to_json
 from streamsql.formats.registered import SchemaText
 from streamsql.parser import parse_type
-from streamsql.results import Row
+from streamsql.results import Progress, Row
 from streamsql.schema import Column, Namespace, Schema
 from streamsql.server.http.errors import Failure
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
@@ -173,3 +173,11 @@ def test_protobuf_rows_read_back() -> None:
 def test_protobuf_refuses_what_it_cannot_hold() -> None:
     with pytest.raises(UnsupportedError, match="column V"):
         FORMS[PROTOBUF]("q_1", schema("K INT", "V ARRAY<ARRAY<INT>>"), False)
+
+
+@pytest.mark.parametrize("media", [KSQL_JSON, PROTOBUF, DELIMITED, JSON])
+def test_progress_is_an_object_of_its_own(media: str) -> None:
+    form = FORMS[media]("q_1", PLAIN, True)
+    text = form.head() + form.row(ROWS[0]) + form.progress(Progress(7, 1_700)) + form.end(None)
+    whole = text if text.startswith("[") else f"[{','.join(text.splitlines())}]"
+    assert json.loads(whole)[2] == {"progress": {"epoch": 7, "time": 1_700}}

@@ -22,6 +22,7 @@ import org.apache.kafka.common.KafkaException;
  */
 final class PushEpochs extends InputEpochs {
   private static final byte[] KEY = ByteArrays.utf8("epoch");
+  private static final long PATIENCE_MILLIS = 1_000;
 
   private final String topic;
   private final List<String> inputs;
@@ -57,8 +58,12 @@ final class PushEpochs extends InputEpochs {
     if (current != null) {
       mark();
     }
+    EpochMarks marks = followed.marks();
+    while (!marks.awaitComplete(PATIENCE_MILLIS)) {
+      // The log is still being read, or there is no broker.
+    }
     while (true) {
-      begin(followed.marks().awaitCommon(inputs, done));
+      begin(marks.awaitCommon(inputs, done));
       if (!current.isReached(positions)) {
         return current;
       }
