@@ -172,8 +172,8 @@ class Serving:
 
     def epoch(self, properties: Mapping[str, str]) -> int | None:
         """The newest epoch that the stores of all views have, with what the session has written;
-        None: there is none. Opens the stores of all views if no view has been read. A view whose
-        query does not run holds nobody back: it may not have kept that epoch."""
+        None: there is none. Opens the stores of all views if no view has been read. Views
+        whose queries do not run are left out: they may not have kept it."""
         stopped = {info.id for info in self._all_queries.infos() if info.state in _STOPPED}
         views = [source for source in self._catalog().of_kind(Kind.TABLE) if source.is_view]
         views = [view for view in views if view.created_by_query not in stopped]

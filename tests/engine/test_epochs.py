@@ -291,7 +291,7 @@ def test_a_push_query_from_now_on_begins_with_a_whole_epoch(live: Live, kafka: K
         assert {account: before[account] for account, _ in seen} == dict(seen)
     stream.cancel()
     list(rows)
-    # Without news there is progress all the same, and nothing else.
+    # There is progress without news, too.
     live.run("FLUSH;")
     idle = live.stream("SELECT account, balance FROM $balance EMIT CHANGES;")
     transfers.send(0)
