@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import ConfigError, ExternalError
-from streamsql.executor.spark.bridge import Bridge
 from streamsql.properties import VIEW_HISTORY
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ class Wanted:
 def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None:
     """The epoch of all of the views, by name; None: they are read as they are, since one has not
     ended an epoch. ExternalError where there is none as wanted."""
+    from streamsql.executor.spark.bridge import Bridge
     from streamsql.serving.table import reading
 
     if not views:

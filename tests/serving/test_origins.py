@@ -15,6 +15,7 @@ from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.lookups import Lookups
+from streamsql.serving.table import Found
 from streamsql.serving.table_queries import TableQueries
 from streamsql.session import Session
 
@@ -83,7 +84,7 @@ def services() -> MagicMock:
     services = MagicMock()
     query = services.spark.get().session.streamsql_bridge.tables_query
     query.return_value.run.return_value.next.return_value = None
-    services.get().lookups().get.return_value = []
+    services.get().lookups().get.return_value = Found(None, [])
     return services
 
 
