@@ -9,6 +9,7 @@ CATCH_UP_LAG = "processing.catch.up.lag"
 COMMIT_INTERVAL = "processing.commit.interval.ms"
 BATCH_INTERVAL = "processing.batch.interval.ms"
 VIEW_FRESHNESS = "streamsql.view.freshness.ms"
+VIEW_EPOCHS = "streamsql.view.epochs"
 GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
 ON_DATA_LOSS = "streamsql.on.data.loss"
@@ -61,6 +62,15 @@ DEFINITIONS = (
         "The least time, in milliseconds, between two epochs of a new materialized view: how long "
         "it gathers changes before it takes them together.",
         maximum=3_600_000,
+    ),
+    PropertyDefinition(
+        VIEW_EPOCHS,
+        PropertyType.TEXT,
+        "all",
+        "Whether a new materialized view does each epoch (all) or may leave some out (skip). Both "
+        "are the same: a view that keeps up does each, and one that is behind, or reads one that "
+        "was, takes several in one step.",
+        choices=("all", "skip"),
     ),
     PropertyDefinition(
         GUARANTEE,

@@ -2,6 +2,7 @@ package io.streamsql.epochs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,9 +11,11 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -63,7 +66,7 @@ class EpochsTest {
   }
 
   private static final class Log implements EpochLog {
-    final Map<String, Map<Long, Long>> ends = new ConcurrentHashMap<>();
+    final Map<String, NavigableMap<Long, Long>> ends = new ConcurrentHashMap<>();
     final Map<Long, Map<String, Map<Integer, Long>>> begun = new ConcurrentHashMap<>();
     volatile boolean broken;
 
@@ -83,7 +86,7 @@ class EpochsTest {
 
     @Override
     public void ends(String topic, long epoch, long time, Map<Integer, Long> of) {
-      ends.computeIfAbsent(topic, each -> new ConcurrentHashMap<>()).put(epoch, of.get(0));
+      ends.computeIfAbsent(topic, each -> new ConcurrentSkipListMap<>()).put(epoch, of.get(0));
     }
   }
 
@@ -247,6 +250,29 @@ class EpochsTest {
   }
 
   @Test
+  void aReaderGoesOnWithTheEpochsThatItsInputsTookInOneStep() throws Exception {
+    View slow = new View("slow", Set.of("base"), Set.of());
+    View quick = new View("quick", Set.of("base"), Set.of());
+    View reader = new View("reader", Set.of(), Set.of("slow", "quick"));
+    get(slow.batchSoon());
+    get(quick.batchSoon());
+    get(reader.batchSoon());
+    CompletableFuture<Long> read = reader.batchSoon();
+    for (long n = 1; n <= 9; n++) {
+      topics.written.put("base", n);
+      time.addAndGet(2_000);
+      get(quick.batchSoon());
+    }
+    assertFalse(read.isDone(), "the slow view has done none of them");
+    long epoch = get(slow.batchSoon());
+    assertEquals(epoch, get(read));
+    assertEquals(2, reader.batches);
+    assertEquals(log.ends.get("quick").get(epoch), reader.at.get("quick"));
+    assertTrue(log.ends.get("quick").headMap(epoch).size() > 4);
+    assertEquals(1, log.ends.get("reader").tailMap(epoch).size());
+  }
+
+  @Test
   void aViewDoesNoEpochOfATopicThatIsGone() throws Exception {
     View first = new View("first", Set.of("base"), Set.of());
     for (long n = 1; n <= 9; n++) {
@@ -299,6 +325,9 @@ class EpochsTest {
     assertNull(epochs.held().get("first"));
     get(first.batchSoon());
     get(second.batchSoon());
+    // An epoch may have begun between two of them, before the third one joined.
+    assertNotNull(first.batchSoon());
+    assertNotNull(second.batchSoon());
     get(waiting);
   }
 }
