@@ -40,7 +40,7 @@ from streamsql.status import QueryState, StoreInfo
 from streamsql.values.scalars import millis
 
 if TYPE_CHECKING:
-    from streamsql.serving.table import StoredTable
+    from streamsql.serving.table import EpochRecords, StoredTable
 
 
 _STOPPED = frozenset({QueryState.PAUSED, QueryState.ERROR})
@@ -140,6 +140,19 @@ class Serving:
         tables = {each.source.name: self._table(each.source, properties) for each in scans}
         epoch = self._epoch(plan, tables, properties)
         return map(push_decoder(plan.schema), self._queries.run(query, tables, epoch)), epoch
+
+    def records(
+        self, plan: PullPlan, properties: Mapping[str, str]
+    ) -> tuple[dict[str, EpochRecords], int | None]:
+        """Of a plan for a Spark job: the records of its views by topic, and their epoch. None of
+        both if one of them is between two epochs."""
+        scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
+        views = {each.source.name: each.source for each in scans if _is_view(each)}
+        tables = {name: self._table(source, properties) for name, source in views.items()}
+        epoch = common_epoch(tables, self._wanted(plan, properties))
+        if epoch is None:
+            return {}, None
+        return {table.topic: table.records(epoch) for table in tables.values()}, epoch
 
     def _table(self, source: Source, properties: Mapping[str, str]) -> StoredTable:
         """A table's store once it can be read, with what the session has written."""

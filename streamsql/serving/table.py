@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.bridge import Bridge
@@ -117,6 +119,11 @@ class StoredTable:
             rows = self._java.scan(program, low, high, _number(epoch))
         yield from scanned(rows, self.topic)
 
+    def records(self, epoch: int) -> EpochRecords:
+        """Of a view, its records as of an epoch, for a Spark job; to be closed."""
+        with reading(self.topic):
+            return EpochRecords(self._java.records(cast(Any, self.spark)._jsparkSession, epoch))
+
     def ask(self, query: Any, reader: Any) -> None:
         """Let the table be the next one of a Java TablesQuery, read by a Java CompiledPlan."""
         with reading(self.topic):
@@ -132,6 +139,27 @@ class StoredTable:
 
 def _number(epoch: int | None) -> int:
     return -1 if epoch is None else epoch
+
+
+class EpochRecords:
+    """The records of a view as of an epoch (io.streamsql.serving.EpochRecords)."""
+
+    def __init__(self, java: Any) -> None:
+        self._java = java
+        # An answer that is never read does not close them.
+        self._finalizer = weakref.finalize(self, _close, java)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """In the columns of Spark's Kafka source."""
+        return ClassicDataFrame(self._java.frame(cast(Any, spark)._jsparkSession), spark)
+
+    def close(self) -> None:
+        self._finalizer()
+
+
+def _close(java: Any) -> None:
+    with suppress(*JVM_FAILURES):
+        java.close()
 
 
 class KeyLookups:

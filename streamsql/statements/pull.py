@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from streamsql.errors import UnsupportedError
 from streamsql.planner.operators import Operator, Scan, operators
@@ -15,6 +16,9 @@ from streamsql.results import Answer, Row
 from streamsql.runtime.state import Context
 from streamsql.schema import Kind
 from streamsql.serving.serving import JobNeeded
+
+if TYPE_CHECKING:
+    from streamsql.executor.lowering.batch import StoredRecords
 
 _log = logging.getLogger(__name__)
 
@@ -44,16 +48,28 @@ def _rows(plan: PullPlan, query_id: str, context: Context) -> tuple[Iterable[Row
         except JobNeeded as error:
             _log.warning("a pull query takes a Spark job: %s", str(error)[:MOST_LOGGED])
     catalog = state.catalog
-    of_epoch = VIEW_EPOCH in properties or plan.as_of is not None
-    if of_epoch and any(map(_is_view, operators(plan.query.root))):
-        raise UnsupportedError(
-            "this SELECT takes a Spark job, which reads views as they are now",
-            hint=f"Leave AS OF out, end the transaction, or UNSET '{VIEW_EPOCH}'.",
-        )
     known = (catalog.sources.get(name) for name in plan.query.reads)
     sources = [source for source in known if source is not None and source.lookup is None]
     state.serving.consistency.wait(sources, catalog, properties)
-    return state.launcher.batch(plan, query_id, properties), None
+    stored, epoch = _stored(plan, context)
+    return state.launcher.batch(plan, query_id, properties, stored), epoch
+
+
+def _stored(plan: PullPlan, context: Context) -> tuple[Mapping[str, StoredRecords], int | None]:
+    """The views that Spark reads out of their stores, by topic, and the epoch as of which; others
+    are read as they are, out of their topics."""
+    state, properties = context.state, context.session.properties
+    views = [each for each in operators(plan.query.root) if _is_view(each)]
+    reads_stores = state.serving.has_epochs and state.launcher.reads_stores(plan)
+    if views and reads_stores and not plan.query.starts:
+        return state.serving.records(plan, properties)
+    if views and (VIEW_EPOCH in properties or plan.as_of is not None):
+        raise UnsupportedError(
+            "the Spark job of this SELECT reads views as they are now, since it joins one with a "
+            "stream, begins at a position, or runs on a cluster",
+            hint=f"Leave AS OF out, end the transaction, or UNSET '{VIEW_EPOCH}'.",
+        )
+    return {}, None
 
 
 def _is_view(operator: Operator) -> bool:

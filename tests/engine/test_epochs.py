@@ -17,10 +17,10 @@ from engine.live import PATIENCE, Live
 from views.whole_epochs import whole_epochs
 
 from streamsql.engine import Session
-from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
-from streamsql.results import Answer, Progress, Row
+from streamsql.results import Answer, Progress, Row, Text
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -299,3 +299,47 @@ def test_a_push_query_from_now_on_begins_with_a_whole_epoch(live: Live, kafka: K
     assert isinstance(first_seen, Progress)
     idle.cancel()
     list(idle.rows)
+
+
+def test_a_select_by_a_spark_job_is_of_one_moment(live: Live, kafka: KafkaClient) -> None:
+    """Over several views: one that reads a stream, too, and one that calls a Python function."""
+    live.run(TRANSFERS + VIEWS + KEYED)
+    transfers = Transfers(live, kafka)
+    transfers.send(1_000)
+    live.run("CREATE FUNCTION $same (n DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'n'; FLUSH;")
+    standard = live.session
+    dialect = Session(properties={**standard.properties, "streamsql.sql.semantics": "ksqldb"})
+    beside = """
+        SELECT c.s - d.s - b.s, c.s, (SELECT COUNT(*) FROM $transfers)
+        FROM (SELECT SUM(credits) AS s FROM $credits) c, (SELECT SUM(debits) AS s FROM $debits) d,
+            (SELECT SUM(balance) AS s FROM $balance) b"""
+    python = """
+        SELECT i.id, $same(CAST(i.credits AS DOUBLE)) AS paid, o.debits
+        FROM $ins i JOIN $outs o ON i.id = o.id"""
+    for sql, session in ((beside, standard), (python, dialect)):
+        (explained,) = live.engine.execute(live.sql(f"EXPLAIN {sql};"), session)
+        assert isinstance(explained, Text) and "Spark's batch engine" in explained.text
+    before, first = _read(live, f"{beside};", standard)
+    assert before == [(0, 1_000, 1_000)] and first is not None
+    with transfers.going_on():
+        seen = [_read(live, f"{beside};", standard) for _ in range(2)]
+        for ((difference, total, count),), epoch in seen:
+            assert difference == 0 and count >= total
+            sums = f"SELECT SUM(credits) FROM $credits AS OF EPOCH {epoch};"
+            assert _read(live, sums, standard)[0] == [(total,)]
+        found = [_read(live, f"{python};", dialect) for _ in range(2)]
+        for rows, epoch in found:
+            assert (
+                len(rows) == ACCOUNTS and sum(paid - float(debits) for _, paid, debits in rows) == 0
+            )
+            again = _read(live, f"{python} AS OF EPOCH {epoch};", dialect)
+            assert sorted(again[0]) == sorted(rows) and again[1] == epoch
+    standard.properties["streamsql.view.epoch"] = str(first)
+    (((difference, total, count),), epoch) = _read(live, f"{beside};", standard)
+    assert (difference, total, count, epoch) == (0, 1_000, transfers.sent, first)
+    # A view that is joined with a stream needs its history, which the stores do not have.
+    joined = "SELECT t.id FROM $transfers t JOIN $ins i ON t.src = i.id LIMIT 1;"
+    assert _read(live, joined, dialect)[1] is None
+    dialect.properties["streamsql.view.epoch"] = str(first)
+    with pytest.raises(UnsupportedError, match="reads views as they are now"):
+        _read(live, joined, dialect)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from streamsql.executor.frames.context import (
     INPUT_PARTITIONS,
@@ -59,6 +59,29 @@ class Batch:
     context: LoweringContext
     offsets: Offsets
     query_id: str
+    stored: Mapping[str, StoredRecords] = field(default_factory=dict)
+    """By topic: records that are read out of a store instead."""
+
+
+class StoredRecords(Protocol):
+    """The records of a view as of an epoch."""
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """In the columns of Spark's Kafka source."""
+
+    def close(self) -> None: ...
+
+
+def needs_history(node: Operator, *, history: bool = False) -> bool:
+    """Whether a batch of the operator needs earlier versions of the rows of a view, which is joined
+    with a stream."""
+    if isinstance(node, Scan):
+        return history and node.source.is_view
+    wanted = lowering_of(type(node)).with_history(node)
+    return any(
+        needs_history(child, history=history or any(child is each for each in wanted))
+        for child in node.inputs
+    )
 
 
 def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
@@ -172,6 +195,8 @@ def most_at_once(root: Operator) -> int | None:
 def kafka_records(topic: str, batch: Batch, most: int | None = None) -> DataFrame:
     """The topic's records between the batch's offsets; `most` of them per task, else those of a
     whole partition."""
+    if (stored := batch.stored.get(topic)) is not None:
+        return stored.frame(batch.context.spark)
     partitions = batch.offsets[topic]
     split = {} if most is None else {"maxRecordsPerPartition": str(most)}
     return (

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
+    from streamsql.executor.lowering.batch import StoredRecords
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -297,15 +298,31 @@ class SparkLauncher:
         bridge = Bridge.of(session)
         return SparkRun(query, lambda: self._services.lives(session), bridge, spec.checkpoint)
 
-    def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
-        """The answer of Spark's batch engine over the topics' present records."""
+    def batch(
+        self,
+        plan: PullPlan,
+        query_id: str,
+        properties: Mapping[str, str],
+        stored: Mapping[str, StoredRecords],
+    ) -> Iterator[Row]:
+        """The answer of Spark's batch engine over the topics' present records; `stored`: by topic,
+        records that it reads instead, and closes."""
         from streamsql.executor.lowering.batch import Batch, batch_rows
 
         found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
         topics = dict.fromkeys(scan.source.topic.name for scan in found)
-        offsets = offset_ranges(topics, plan.query.starts, self._services.kafka.get())
+        read = [topic for topic in topics if topic not in stored]
+        offsets = offset_ranges(read, plan.query.starts, self._services.kafka.get())
         context = self.context(properties, None, Mode.MICRO_BATCH)
-        return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
+        rows = guarded(batch_rows(plan, Batch(context, offsets, query_id, stored)))
+        return _closing(rows, stored)
+
+    def reads_stores(self, plan: PullPlan) -> bool:
+        """Whether Spark's batch engine can read views out of stores: its tasks are in the JVM of
+        those, and the query needs only the rows of one moment."""
+        from streamsql.executor.lowering.batch import needs_history
+
+        return is_local(self._master) and not needs_history(plan.query.root)
 
     def warm_up(self, plan: QueryPlan, key: str, value: str, wanted: Callable[[], bool]) -> None:
         """Run a query over generated records while it is useful: see warm_up.py."""
@@ -446,3 +463,11 @@ class SparkLauncher:
         client = self._services.kafka.get()
         topics = {scan.source.topic.name for scan in operators(plan.root) if isinstance(scan, Scan)}
         return self.capacity.shuffle_partitions(properties, topics, client.partitions)
+
+
+def _closing(rows: Iterator[Row], stored: Mapping[str, StoredRecords]) -> Iterator[Row]:
+    try:
+        yield from rows
+    finally:
+        for records in stored.values():
+            records.close()

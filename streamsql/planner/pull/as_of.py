@@ -11,7 +11,6 @@ from streamsql.nodes import AsOf, Expression, Query, SelectExpression, SelectQue
 from streamsql.parser import to_sql
 from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.routes import Batch
 from streamsql.planner.plans.statements import PullPlan, ReadAsOf
 from streamsql.planner.pull.standard import plan_standard_pull
 from streamsql.planner.scopes.spans import span_of
@@ -29,13 +28,6 @@ def with_as_of(plan: PullPlan, as_of: AsOf, planning: Planning) -> PullPlan:
         subject = "this SELECT reads none" if other is None else f"{other} is none"
         raise UnsupportedError(
             f"AS OF is for materialized views, and {subject}.", hint=_HINT, span=as_of.span
-        )
-    if isinstance(plan.route, Batch):
-        raise UnsupportedError(
-            "AS OF reads the stores of materialized views, and this SELECT takes a Spark job, "
-            f"because {plan.route.reason}.",
-            hint=_HINT,
-            span=as_of.span,
         )
     if as_of.time is None:
         return replace(plan, as_of=ReadAsOf(f"epoch {as_of.epoch}", epoch=as_of.epoch))

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
 
@@ -131,6 +132,11 @@ public final class ServedTable implements AutoCloseable {
   /** Of a view: the epoch that its rows are of; -1: of none, or between two. */
   public long epoch() {
     return store.epoch();
+  }
+
+  /** The records of a view as of an epoch that is kept, for a Spark job. */
+  public EpochRecords records(SparkSession session, long epoch) {
+    return EpochRecords.open(session, store, topic, epoch);
   }
 
   /** Lets a query choose among the epochs of a view; false: it has done none yet. */
