@@ -77,7 +77,7 @@ def test_another_version_of_the_bridge_does_not_open(
 ) -> None:
     monkeypatch.setattr(bridges, "VERSION", 0)
     known = Bridge.of(spark)
-    with pytest.raises(Py4JJavaError, match="version 2 of the bridge, Python 0"):
+    with pytest.raises(Py4JJavaError, match="version 3 of the bridge, Python 0"):
         Bridge(spark)
     assert Bridge.of(spark) is known
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from streamsql.kafka.positions import Positions, merge
 
-VERSION = 2
+VERSION = 3
 """Both sides have the same, or the bridge does not open."""
 
 

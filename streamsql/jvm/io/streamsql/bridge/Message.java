@@ -26,7 +26,7 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
  * change of one is a change of {@link #VERSION} and of {@code tests/cases/bridge/messages.json}.
  */
 public sealed interface Message {
-  int VERSION = 2;
+  int VERSION = 3;
   ObjectMapper JSON =
       new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE);
 
