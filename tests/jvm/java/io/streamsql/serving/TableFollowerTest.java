@@ -341,7 +341,7 @@ class TableFollowerTest {
   void aTopicWithoutEpochsMayHaveTheNameOfOneThatHadSome() throws Exception {
     EpochMarks marks = new EpochMarks();
     marks.completed();
-    marks.add("t", 7, Map.of(0, 100L));
+    marks.add("t", new EpochMarks.Mark(7, 7, Map.of(0, 100L)));
     topic.append("a", "1");
     follow(marks);
     until(() -> topic.log.size() == 1 && follower.positions().equals(Map.of(0, 0L)));
