@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -19,8 +17,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.executor.spark.cluster import is_this_machine
-from streamsql.jvm.jars import ensure_jars
+from streamsql.executor.spark.drivers import database_driver
 from streamsql.nodes import JoinType
 from streamsql.planner.operators import LookupJoin
 from streamsql.schema import ROWTIME
@@ -64,19 +61,9 @@ def _look_up(keys: list[Column], node: LookupJoin, scope: Scope) -> Column:
         "rows": str(lookup.rows),
         "per_second": str(lookup.per_second or 0),
     }
-    jars = _driver(scope) if lookup.connection == "JDBC" else []
+    jars = database_driver(scope.context.spark) if lookup.connection == "JDBC" else []
     schema = record_type(node.lookup.schema)
     return scope.jvm.look_up(F.struct(*keys), said, schema, len(keys), jars, scope.log, _STEP)
-
-
-def _driver(scope: Scope) -> list[str]:
-    """The database's driver, which is only on the class path of lookup queries."""
-    jars = [str(path) for path in ensure_jars("postgresql")]
-    spark = scope.context.spark.sparkContext
-    if not is_this_machine(spark.master or "local"):
-        for jar in jars:
-            cast(Any, spark)._jsc.addJar(jar)
-    return jars
 
 
 def _meeting(rows: DataFrame, node: LookupJoin, added: list[str], scope: Scope) -> DataFrame:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from streamsql.catalog import Lookup, Source
-from streamsql.errors import ConfigError, PlanError, UnsupportedError
+from streamsql.errors import PlanError, UnsupportedError
 from streamsql.nodes import CreateSource
-from streamsql.planner.with_clause.files import check_path, file_format
-from streamsql.planner.with_clause.properties import (
-    Place,
-    WithProperties,
-    names_taken,
-    read_properties,
+from streamsql.planner.with_clause.databases import (
+    check_taken,
+    database_password,
+    database_table,
+    database_url,
+    needed,
 )
+from streamsql.planner.with_clause.files import check_path, file_format
+from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.schema import Column, FormatSpec, Kind, Schema, Topic
 from streamsql.types import (
     BIGINT,
@@ -37,10 +37,6 @@ _OF_DATABASES = ("URL", "DBTABLE", "USER", "PASSWORD", "CACHE_ROWS", "MAX_LOOKUP
 _OTHERS = {"FILE": _OF_DATABASES, "JDBC": _OF_FILES}
 """Properties that a connection does not support."""
 _KEYS = (BOOLEAN, INT, BIGINT, STRING, DATE)
-_POSTGRESQL = "jdbc:postgresql:"
-_SECRET = re.compile(r"\$\{(env:[^:{}]+|file:[^{}]+:[^:{}]+)\}")
-_IN_URL = re.compile(r"[?&;](password|sslpassword)=|//[^/@]*:[^/@]*@", re.IGNORECASE)
-_TABLE = re.compile(r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")(?:\.(?:[A-Za-z_]\w*|"(?:[^"]|"")+")){0,2}')
 
 
 def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
@@ -54,7 +50,7 @@ def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
             hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' queries a database.",
             span=given.span("CONNECTION"),
         )
-    _check_taken(given, connection)
+    check_taken(given, _OTHERS[connection], "lookup table", connection)
     _check_columns(schema, connection, given)
     lookup = _file(given, statement) if connection == "FILE" else _database(given, statement)
     unset = FormatSpec("NONE")
@@ -77,17 +73,6 @@ def _check_statement(statement: CreateSource) -> None:
             hint="Put the condition into the queries that join it.",
             span=statement.constraints[0].span,
         )
-
-
-def _check_taken(given: WithProperties, connection: str) -> None:
-    own = [name for name in names_taken(Place.LOOKUP) if name not in _OTHERS[connection]]
-    for name, span in given.spans.items():
-        if name not in own:
-            raise ConfigError(
-                f"a lookup table with CONNECTION='{connection}' has no property {name}",
-                hint=f"It may have {', '.join(own)}.",
-                span=span,
-            )
 
 
 def _check_columns(schema: Schema, connection: str, given: WithProperties) -> None:
@@ -125,25 +110,16 @@ def _ttl(given: WithProperties, least_ms: int) -> int:
 
 
 def _file(given: WithProperties, statement: CreateSource) -> Lookup:
-    path = _needed("PATH", "It is a file or a folder: PATH='/data/rates.csv'.", given, statement)
+    path = needed(
+        "PATH", "It is a file or a folder: PATH='/data/rates.csv'.", given, statement.span
+    )
     check_path(path, given, "/data/rates.csv")
     return Lookup("FILE", path.rstrip("/") or path, _ttl(given, 1_000), file_format(given))
 
 
 def _database(given: WithProperties, statement: CreateSource) -> Lookup:
-    example = "jdbc:postgresql://localhost:5432/shop"
-    url = _needed("URL", f"It is the address of the database: URL='{example}'.", given, statement)
-    if not url.startswith(_POSTGRESQL):
-        raise UnsupportedError(
-            "only PostgreSQL is supported for lookup tables",
-            hint=f"URL='{example}'.",
-            span=given.span("URL"),
-        )
-    if _IN_URL.search(url):
-        raise given.invalid("URL", "it contains a password, which would be shown: use PASSWORD")
-    table = _needed("DBTABLE", "It is the table: DBTABLE='public.users'.", given, statement)
-    if not _TABLE.fullmatch(table):
-        raise given.invalid("DBTABLE", "invalid name of a table", "public.users")
+    url = database_url(given, "lookup table", statement.span)
+    table = database_table("DBTABLE", given, statement.span)
     rows = given.integer("CACHE_ROWS", minimum=0)
     return Lookup(
         "JDBC",
@@ -151,33 +127,7 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
         _ttl(given, 0),
         table=table,
         user=given.text("USER") or "",
-        password=_password(given),
+        password=database_password(given),
         rows=DEFAULT_ROWS if rows is None else rows,
         per_second=given.integer("MAX_LOOKUPS_PER_SECOND", minimum=1),
     )
-
-
-def _password(given: WithProperties) -> str:
-    """A reference to the password, since statements are logged, exported and shown."""
-    password = given.text("PASSWORD")
-    if password is not None and not _SECRET.fullmatch(password):
-        raise ConfigError(
-            "PASSWORD must be a reference, since statements are stored and shown",
-            hint="Use a reference: PASSWORD='${env:NAME}' is a variable of the environment, "
-            "PASSWORD='${file:/etc/streamsql/db.properties:password}' is the entry "
-            "`password=..` of a file.",
-            span=given.span("PASSWORD"),
-        )
-    return password or ""
-
-
-def _needed(name: str, hint: str, given: WithProperties, statement: CreateSource) -> str:
-    value = given.text(name)
-    if not value:
-        raise ConfigError(
-            f"CREATE SOURCE TABLE with CONNECTION='{given.text('CONNECTION')}' needs the property "
-            f"{name}",
-            hint=hint,
-            span=statement.span,
-        )
-    return value

@@ -1,5 +1,7 @@
 package io.streamsql.lookups;
 
+import io.streamsql.databases.Retries;
+import io.streamsql.errors.ErrorCode;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
@@ -45,7 +47,7 @@ final class FileRows implements RowSource {
     SparkEnv env = SparkEnv.get();
     Configuration conf =
         env == null ? new Configuration() : SparkHadoopUtil.get().newConfiguration(env.conf());
-    return new FileRows(table, conf, Retries.usual(), System::nanoTime);
+    return new FileRows(table, conf, Retries.usual(ErrorCode.LOOKUP_UNAVAILABLE), System::nanoTime);
   }
 
   @Override

@@ -1,26 +1,24 @@
 package io.streamsql.lookups;
 
+import io.streamsql.databases.Database;
+import io.streamsql.databases.Retries;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.RecordException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.StructField;
 
 /**
  * Rows of a database's table, requested by primary key and cached for some time, missing rows too.
  */
 final class JdbcRows implements RowSource {
-  private static final Pattern FOLDED = Pattern.compile("[A-Z_][A-Z0-9_]*");
-
   private final Connections connections;
   private final String query;
   private final JdbcValues values;
@@ -44,26 +42,23 @@ final class JdbcRows implements RowSource {
   }
 
   static JdbcRows of(LookupTable table) {
-    return new JdbcRows(table, Connections.of(table), Retries.usual(), System::nanoTime);
+    return new JdbcRows(
+        table,
+        Connections.of(table),
+        Retries.usual(ErrorCode.LOOKUP_UNAVAILABLE),
+        System::nanoTime);
   }
 
   static String query(LookupTable table) {
     String columns =
         IntStream.range(0, table.schema().length())
-            .mapToObj(i -> identifier(table.column(i)))
+            .mapToObj(i -> Database.identifier(table.column(i).name()))
             .collect(Collectors.joining(", "));
     String keys =
         IntStream.range(0, table.keys())
-            .mapToObj(i -> identifier(table.column(i)) + " = ?")
+            .mapToObj(i -> Database.identifier(table.column(i).name()) + " = ?")
             .collect(Collectors.joining(" AND "));
     return "SELECT " + columns + " FROM " + table.table() + " WHERE " + keys;
-  }
-
-  /** Names are in upper case here and in lower case there, unless they were quoted. */
-  private static String identifier(StructField column) {
-    String name = column.name();
-    String there = FOLDED.matcher(name).matches() ? name.toLowerCase(Locale.ROOT) : name;
-    return '"' + there.replace("\"", "\"\"") + '"';
   }
 
   @Override
@@ -72,7 +67,7 @@ final class JdbcRows implements RowSource {
     if (known != null) {
       return known.row();
     }
-    Retries.sleep(name, limit.turn());
+    retries.sleep(name, limit.turn());
     Answer answer = retries.call(name, () -> connections.with(c -> asked(c, key)));
     if (answer.problem != null) {
       throw answer.problem;

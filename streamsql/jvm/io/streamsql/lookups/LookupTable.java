@@ -1,5 +1,7 @@
 package io.streamsql.lookups;
 
+import io.streamsql.databases.Database;
+import io.streamsql.databases.References;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -58,6 +60,10 @@ public record LookupTable(
         (StructType) DataType.fromJson(schema),
         keys,
         List.copyOf(jars));
+  }
+
+  Database database() {
+    return new Database(place, user, password, jars);
   }
 
   StructField column(int number) {

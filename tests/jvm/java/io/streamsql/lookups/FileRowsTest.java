@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.databases.Retries;
 import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.files.CheckedLocalFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +31,10 @@ class FileRowsTest {
   private static final StructType SCHEMA =
       new StructType().add("ID", DataTypes.IntegerType).add("NAME", DataTypes.StringType);
   private final Retries retries =
-      new Retries(TimeUnit.MILLISECONDS.toNanos(100), TimeUnit.MILLISECONDS.toNanos(50));
+      new Retries(
+          ErrorCode.LOOKUP_UNAVAILABLE,
+          TimeUnit.MILLISECONDS.toNanos(100),
+          TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
   private final Configuration conf = new Configuration(false);

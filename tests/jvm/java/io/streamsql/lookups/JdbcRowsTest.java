@@ -5,7 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.streamsql.databases.References;
+import io.streamsql.databases.Retries;
 import io.streamsql.errors.CodedException;
+import io.streamsql.errors.ErrorCode;
 import io.streamsql.formats.RecordException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
@@ -34,7 +37,10 @@ class JdbcRowsTest {
           .add("part No", DataTypes.StringType)
           .add("LABEL", DataTypes.StringType);
   private final Retries retries =
-      new Retries(TimeUnit.MILLISECONDS.toNanos(1000), TimeUnit.MILLISECONDS.toNanos(50));
+      new Retries(
+          ErrorCode.LOOKUP_UNAVAILABLE,
+          TimeUnit.MILLISECONDS.toNanos(1000),
+          TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
   private final List<String> asked = new ArrayList<>();

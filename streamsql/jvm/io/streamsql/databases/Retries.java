@@ -1,4 +1,4 @@
-package io.streamsql.lookups;
+package io.streamsql.databases;
 
 import io.streamsql.errors.CodedException;
 import io.streamsql.errors.ErrorCode;
@@ -9,35 +9,40 @@ import java.util.concurrent.TimeUnit;
  * last retry the query waits instead, and reports it. From then on each caller tries once, until
  * one succeeds.
  */
-final class Retries {
+public final class Retries {
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
 
+  private final ErrorCode code;
   private final long total;
   private final long longest;
   private volatile boolean lost;
 
   /**
+   * @param code of the error after the last retry
    * @param total the duration of the retries, in nanoseconds
    * @param longest pause between two tries
    */
-  Retries(long total, long longest) {
+  public Retries(ErrorCode code, long total, long longest) {
+    this.code = code;
     this.total = total;
     this.longest = longest;
   }
 
-  static Retries usual() {
-    return new Retries(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
+  public static Retries usual(ErrorCode code) {
+    return new Retries(code, TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
   }
 
   /** The action; each of its exceptions causes a retry. */
-  interface Attempt<T> {
+  public interface Attempt<T> {
     T run() throws Exception;
   }
 
   /**
+   * The result of the first attempt that succeeds.
+   *
    * @throws CodedException with the message of the last failure after {@code what}
    */
-  <T> T call(String what, Attempt<T> attempt) {
+  public <T> T call(String what, Attempt<T> attempt) {
     long start = System.nanoTime();
     long pause = FIRST_PAUSE;
     while (true) {
@@ -65,7 +70,7 @@ final class Retries {
   }
 
   /** The task is being stopped: it ends, and its batch is repeated if necessary. */
-  static void sleep(String what, long nanos) {
+  public void sleep(String what, long nanos) {
     try {
       TimeUnit.NANOSECONDS.sleep(nanos);
     } catch (InterruptedException e) {
@@ -73,13 +78,13 @@ final class Retries {
     }
   }
 
-  private static CodedException stopped(String what) {
+  private CodedException stopped(String what) {
     Thread.currentThread().interrupt();
     return unavailable(what + ": stopped while waiting");
   }
 
   /** It has no cause: its message is all that a user sees of it. */
-  private static CodedException unavailable(String message) {
-    return new CodedException(ErrorCode.LOOKUP_UNAVAILABLE, message);
+  private CodedException unavailable(String message) {
+    return new CodedException(code, message);
   }
 }

@@ -1,4 +1,4 @@
-package io.streamsql.lookups;
+package io.streamsql.databases;
 
 import java.io.IOException;
 import java.io.Reader;
@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * References to secrets, in the syntax of Kafka's config providers: {@code ${env:NAME}} is an
  * environment variable, {@code ${file:/path:key}} a value of a properties file, read at each use.
  */
-final class References {
+public final class References {
   private static final Pattern REFERENCE =
       Pattern.compile("\\$\\{(?:env:([^:{}]+)|file:([^{}]+):([^:{}]+))\\}");
 
@@ -25,7 +25,7 @@ final class References {
    *
    * @throws IOException that names the missing reference, and no value
    */
-  static String resolved(String text, Map<String, String> environment) throws IOException {
+  public static String resolved(String text, Map<String, String> environment) throws IOException {
     Matcher matcher = REFERENCE.matcher(text);
     StringBuilder resolved = new StringBuilder();
     while (matcher.find()) {

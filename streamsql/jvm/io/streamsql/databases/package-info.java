@@ -1,0 +1,2 @@
+/** Databases outside Kafka: connections, their drivers and secrets, and retries. */
+package io.streamsql.databases;
