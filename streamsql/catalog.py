@@ -158,9 +158,21 @@ class ExternalSink:
     reads: str
     query_id: str
     connection: str
+    """FILE or JDBC."""
     path: str
+    """The folder of files; the URL of a database."""
     format: str
+    """Of files; of a database, the mode: UPSERT or APPEND."""
     statement: str = ""
+    table: str = ""
+    """Of a database, and so are the login's parts."""
+    user: str = ""
+    password: str = ""
+    """A reference to it."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path} {self.table}" if self.table else self.path
 
 
 @dataclass(frozen=True)

@@ -142,11 +142,14 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic(
         "CREATE SINK",
-        "CREATE [OR REPLACE] SINK [IF NOT EXISTS] name FROM stream\n"
+        "CREATE [OR REPLACE] SINK [IF NOT EXISTS] name FROM source\n"
         "  WITH (CONNECTION = 'FILE', PATH = 'folder' [, FORMAT = 'PARQUET'|'JSON'|'CSV']\n"
         "        [, PARTITION_BY = 'column, ..'] [, COMMIT_INTERVAL = 'n unit']);\n"
+        "  WITH (CONNECTION = 'JDBC', URL = 'jdbc:postgresql://..', TABLE = 'table'\n"
+        "        [, MODE = 'UPSERT'|'APPEND'] [, USER = 'user', PASSWORD = '${env:NAME}']\n"
+        "        [, BATCH_ROWS = n] [, COMMIT_INTERVAL = 'n unit']);\n"
         "DROP SINK [IF EXISTS] name;",
-        "A continuous query that writes a stream's rows as files, each exactly once.",
+        "A continuous query that writes rows to files or a database, each exactly once.",
         "CREATE SINK files FROM pageviews WITH (CONNECTION = 'FILE', PATH = '/data/pageviews');",
     ),
     Topic(

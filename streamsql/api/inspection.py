@@ -37,7 +37,7 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.operators import Aggregate, FileSink, Operator, Sink
+from streamsql.planner.operators import Aggregate, Export, Operator, Sink
 from streamsql.planner.operators.edges import Edge
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
@@ -286,7 +286,7 @@ def _origins(edges: Iterable[Edge]) -> tuple[ColumnOrigin, ...]:
 
 def _plan(plan: QueryPlan) -> PlanFacts:
     root = plan.root
-    sink = root.target.name if isinstance(root, Sink | FileSink) else None
+    sink = root.target.name if isinstance(root, Sink | Export) else None
     return PlanFacts(plan.schema, plan.reads, sink, next(_windows(root), None))
 
 

@@ -256,7 +256,7 @@ def _with_parts_of(query: QueryPlan, before: QueryPlan) -> QueryPlan:
     return replace(before, partitions=query.partitions)
 
 
-_FILES = "existing files do not change"
+_WRITTEN = "what it has written does not change"
 
 
 def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item:
@@ -271,10 +271,10 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
     if before is None or before.plan is None:
         effect = "its text can no longer be planned"
         found = Difference(ChangeClass.REBUILD, "FROM", "the query is not running", effect)
-        return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_FILES)
+        return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_WRITTEN)
     change = compare_queries(_with_parts_of(query, before.plan), query)
     action = Action.CHANGE if change.differences else Action.NONE
-    return replace(item, action=action, change=change, obstacle=_FILES)
+    return replace(item, action=action, change=change, obstacle=_WRITTEN)
 
 
 def _other(thing: Thing, definitions: list[Definition], running: Running) -> Item:

@@ -1,27 +1,20 @@
-"""CREATE SINK: a stream's rows as files, by a query equal to SELECT * FROM the stream, with the
-stream's current columns. Each kind of connection has its own module."""
+"""CREATE SINK: rows outside Kafka, by a query equal to SELECT * FROM the source, with the source's
+current columns. Each kind of connection has its own module."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from streamsql.catalog import Catalog, ExternalSink, Source
-from streamsql.errors import (
-    BindError,
-    CatalogError,
-    ConfigError,
-    StreamSQLError,
-    UnsupportedError,
-    did_you_mean,
-)
-from streamsql.formats.base import maps_have_text_keys
+from streamsql.errors import CatalogError, ConfigError, StreamSQLError, UnsupportedError
 from streamsql.nodes import CreateSink, SelectQuery
 from streamsql.parser import parse_one, to_sql
+from streamsql.planner import database_sinks as _databases
+from streamsql.planner import file_sinks as _files
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.joins.lookups import check_not_read
-from streamsql.planner.operators import FileSink
+from streamsql.planner.operators import Export
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision
@@ -29,21 +22,17 @@ from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
 from streamsql.planner.windows import span_text
-from streamsql.planner.with_clause.files import check_path, file_format
+from streamsql.planner.with_clause.databases import check_taken
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, PROCESSING_MODE, get_bool
-from streamsql.schema import Column, Kind
-from streamsql.types import BIGINT, BOOLEAN, DATE, INT, STRING, is_array, is_map, is_struct, quote
-from streamsql.types import to_sql as type_text
+from streamsql.types import quote
 
-DEFAULT_INTERVAL = "60 SECONDS"
-_PARTITIONED_BY = (STRING, INT, BIGINT, BOOLEAN, DATE)
-_NAMES = re.compile(r"""\s*(?:`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([A-Za-z_][\w@]*))\s*(?:,|$)""")
+CONNECTIONS = ("FILE", "JDBC")
 
 
 def plan_create_sink(statement: CreateSink, planning: Planning) -> QueryStatementPlan | NothingToDo:
-    """CREATE [OR REPLACE] SINK: the query that writes the files."""
+    """CREATE [OR REPLACE] SINK: the query that writes it."""
     catalog = planning.catalog
     existing = _existing(statement, planning)
     if existing is not None and statement.if_not_exists:
@@ -81,58 +70,46 @@ def _existing(statement: CreateSink, planning: Planning) -> ExternalSink | None:
 
 
 def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryStatementPlan:
-    source = _stream(statement, planning.catalog)
+    source = _source(statement, planning.catalog)
     given = read_properties(statement.properties, Place.SINK)
-    target = ExternalSink(
-        statement.name,
-        source.name,
-        query_id,
-        _connection(given, statement),
-        _path(given, statement),
-        file_format(given),
-        to_sql(statement),
-    )
+    connection = _connection(given, statement)
+    others = _files.PROPERTIES if connection == "JDBC" else _databases.PROPERTIES
+    check_taken(given, others, "sink", connection)
+    of_files = connection == "FILE"
+    declare = _files.file_target if of_files else _databases.database_target
+    target = declare(statement, source, query_id, given, to_sql(statement))
+    interval = _interval(given, _files.INTERVAL if of_files else _databases.INTERVAL)
     # In micro-batches whatever the session asks for: a real-time batch has no end.
     session = {n: v for n, v in planning.session.items() if n != PROCESSING_MODE}
-    selected = parse_one(f"SELECT * FROM {quote(source.name)} EMIT CHANGES")
+    columns = "*" if of_files else _databases.selected(source)
+    selected = parse_one(f"SELECT {columns} FROM {quote(source.name)} EMIT CHANGES")
     assert isinstance(selected, SelectQuery)
     query = replace(selected.query, span=statement.span)
     built = build_query(query, planning.catalog, None)
-    columns = built.root.schema.columns
-    _check_columns(columns, target, given)
-    interval = given.duration("COMMIT_INTERVAL", given.text("COMMIT_INTERVAL") or DEFAULT_INTERVAL)
-    if interval.ms < 1_000:
-        raise given.invalid("COMMIT_INTERVAL", "it is less than a second", "10 SECONDS")
-    root = FileSink(built.root, target, _partition_by(columns, target, given), interval.ms)
+    root: Export
+    if of_files:
+        root = _files.file_sink(built.root, target, interval, given)
+    else:
+        root = _databases.database_sink(built.root, source, target, interval, given)
     plan = query_plan(root, query, built, replace(planning, session=session), query_id)
-    why = f"the rows of each {span_text(interval.ms).lower()} become files together"
+    together = "become files together" if of_files else "are committed together"
+    why = f"the rows of each {span_text(interval).lower()} {together}"
     mode = ModeDecision(Mode.MICRO_BATCH, why)
     plan = replace(plan, mode=mode, guarantee=Guarantee.EXACTLY_ONCE)
     return QueryStatementPlan(plan, statement=statement, external=target)
 
 
-def _stream(statement: CreateSink, catalog: Catalog) -> Source:
+def _source(statement: CreateSink, catalog: Catalog) -> Source:
     name = statement.source
     if name in catalog.views:
         raise UnsupportedError(
-            f"{name} is a view: a sink reads the topic of a stream",
+            f"{name} is a view: a sink reads a topic",
             hint=f"CREATE STREAM .. AS SELECT * FROM {quote(name)} makes a stream of it.",
             span=statement.span,
         )
     source = catalog.get(name)
     check_not_read(source, statement.span)
-    if source.kind is Kind.TABLE:
-        raise UnsupportedError(
-            f"{name} is a table: files are append-only and cannot retract rows",
-            hint=f"Declare a stream over its topic, '{source.topic.name}', to write a row for each "
-            "change, "
-            "or query the table for its current content.",
-            span=statement.span,
-        )
     return source
-
-
-# -- WITH ----------------------------------------------------------------------------------------
 
 
 def _connection(given: WithProperties, statement: CreateSink) -> str:
@@ -143,92 +120,22 @@ def _connection(given: WithProperties, statement: CreateSink) -> str:
             hint="WITH (CONNECTION='FILE', PATH='/data/orders', FORMAT='PARQUET') writes files.",
             span=statement.span,
         )
-    if connection.upper() != "FILE":
+    if connection.upper() not in CONNECTIONS:
         raise UnsupportedError(
             f"unknown CONNECTION '{connection}' of a sink",
-            hint="CONNECTION='FILE' writes files; connectors of Kafka Connect write elsewhere.",
+            hint="CONNECTION='FILE' writes files, CONNECTION='JDBC' a table of a database; "
+            "connectors of Kafka Connect write elsewhere.",
             span=given.span("CONNECTION"),
         )
-    return "FILE"
+    return connection.upper()
 
 
-def _path(given: WithProperties, statement: CreateSink) -> str:
-    path = given.text("PATH")
-    if path is None:
-        raise ConfigError(
-            "CREATE SINK needs the property PATH",
-            hint="It is the folder of the files: PATH='/data/orders'.",
-            span=statement.span,
-        )
-    check_path(path, given, "/data/orders")
-    shortened = path.rstrip("/")
-    if not shortened or shortened.endswith(":"):
-        raise given.invalid("PATH", "it is the root of a file system", "/data/orders")
-    return shortened
-
-
-def _partition_by(
-    columns: tuple[Column, ...], target: ExternalSink, given: WithProperties
-) -> tuple[str, ...]:
-    text, span = given.text("PARTITION_BY"), given.span("PARTITION_BY")
-    if text is None:
-        return ()
-    names = _listed_names(text, given)
-    types = {column.name: column.type for column in columns}
-    for name in names:
-        if name not in types:
-            raise BindError(
-                f"PARTITION_BY: {target.reads} has no column {quote(name)}.",
-                hint=did_you_mean(name, types) or f"It has {', '.join(types)}.",
-                span=span,
-            )
-        if types[name] not in _PARTITIONED_BY:
-            raise UnsupportedError(
-                f"PARTITION_BY: values of type {type_text(types[name])} cannot be folder names: "
-                "column "
-                f"{quote(name)}",
-                hint="Partition by a STRING, INT, BIGINT, BOOLEAN or DATE. Of a time a column "
-                "such as FORMAT_TIMESTAMP(t, 'yyyy-MM-dd') AS day can be made in a stream.",
-                span=span,
-            )
-    if len(names) == len(columns):
-        raise given.invalid("PARTITION_BY", "no column is left for the files")
-    return names
-
-
-def _listed_names(text: str, given: WithProperties) -> tuple[str, ...]:
-    """The names of a list, in upper case unless they are quoted."""
-    names, place = [], 0
-    while match := _NAMES.match(text, place):
-        ticked, quoted, plain = match.groups()
-        upper = plain.upper() if plain else None
-        names.append(upper or (ticked or "").replace("``", "`") or quoted.replace('""', '"'))
-        place = match.end()
-    ends_in_comma = text.rstrip().endswith(",")
-    if place < len(text) or not names or ends_in_comma or len(set(names)) < len(names):
-        raise given.invalid("PARTITION_BY", f"'{text}' is not a list of columns", "a, b")
-    return tuple(names)
-
-
-def _check_columns(
-    columns: tuple[Column, ...], target: ExternalSink, given: WithProperties
-) -> None:
-    """UnsupportedError for a column that the format cannot hold."""
-    for column in columns:
-        nested = is_array(column.type) or is_map(column.type) or is_struct(column.type)
-        shown = f"column {quote(column.name)} of type {type_text(column.type)}"
-        if target.format == "CSV" and nested:
-            raise UnsupportedError(
-                f"a CSV file cannot hold {shown}",
-                hint="FORMAT='PARQUET' and FORMAT='JSON' can; or select its parts into a stream.",
-                span=given.span("FORMAT"),
-            )
-        if target.format == "JSON" and not maps_have_text_keys(column.type):
-            raise UnsupportedError(
-                f"a JSON file cannot hold {shown}: its objects have text keys",
-                hint="FORMAT='PARQUET' can.",
-                span=given.span("FORMAT"),
-            )
+def _interval(given: WithProperties, default: str) -> int:
+    """COMMIT_INTERVAL in milliseconds."""
+    interval = given.duration("COMMIT_INTERVAL", given.text("COMMIT_INTERVAL") or default)
+    if interval.ms < 1_000:
+        raise given.invalid("COMMIT_INTERVAL", "it is less than a second", "10 SECONDS")
+    return interval.ms
 
 
 # -- OR REPLACE ----------------------------------------------------------------------------------

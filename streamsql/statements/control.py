@@ -44,7 +44,7 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
 
 @handle.register
 def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
-    """DROP SINK: returns when its query writes nothing. Existing files are kept."""
+    """DROP SINK: returns when its query writes nothing. What it has written is kept."""
     state = context.state
     with state.lock:
         planned = context.plan(statement)
@@ -54,7 +54,7 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
         context.commit(statement, planned)
         _act(planned, state)
     stuck = state.queries.unsettled(*_stopped(planned))
-    dropped = Message(f"Sink `{statement.name}` was dropped. Its files are kept.")
+    dropped = Message(f"Sink `{statement.name}` was dropped. What it has written is kept.")
     return [dropped, *still_running(stuck)]
 
 

@@ -107,5 +107,8 @@ def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
         *(Message(f"Query {query_id} was terminated.") for query_id in planned.terminate),
         *(Message(_dropped(source)) for source in planned.others),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
-        *(Message(f"Sink `{sink}` was dropped. Its files are kept.") for sink in planned.sinks),
+        *(
+            Message(f"Sink `{sink}` was dropped. What it has written is kept.")
+            for sink in planned.sinks
+        ),
     ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Catalog, ExternalSink, Source
 from streamsql.errors import BindError, StreamSQLError
 from streamsql.functions import REGISTRY
 from streamsql.functions.user import UserAggregate, UserFunction, using
@@ -195,17 +195,25 @@ def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]
         raise unknown_sink(statement.name, catalog, statement.span)
     plan = context.state.queries.definition(sink.query_id).plan
     rows = [(c.name, to_sql(c.type)) for c in plan.schema]
-    facts = {
-        "Connection": sink.connection,
-        "Path": sink.path,
-        "Format": sink.format,
-        "Reads": sink.reads,
-        "Statement": sink.statement,
-    }
-    lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items()]
+    facts = {**_place_of(sink), "Reads": sink.reads, "Statement": sink.statement}
+    lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items() if text]
     lines += ["", *query_lines(sink.query_id, context)]
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {sink.name}")
     return [table, Text("\n".join(lines)), *offsets([sink.query_id], context)]
+
+
+def _place_of(sink: ExternalSink) -> Mapping[str, str]:
+    """Where it writes, and how; empty texts for unset properties."""
+    if sink.connection == "FILE":
+        return {"Connection": "FILE", "Path": sink.path, "Format": sink.format}
+    return {
+        "Connection": "JDBC",
+        "URL": sink.path,
+        "Table": sink.table,
+        "Mode": sink.format,
+        "User": sink.user,
+        "Password": sink.password,
+    }
 
 
 @handle.register

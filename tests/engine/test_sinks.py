@@ -231,7 +231,7 @@ def test_it_is_described_and_dropped(live: Live, folder: Path) -> None:
     with pytest.raises(CatalogError, match="read from this source"):
         live.run("DROP STREAM $s;")
     (done,) = live.texts("DROP SINK $f;")
-    assert done == f"Sink `{name}` was dropped. Its files are kept."
+    assert done == f"Sink `{name}` was dropped. What it has written is kept."
     assert [q for q in live.engine.queries() if q.sink == name] == []
     insert(live, range(3, 6))
     live.run(sink(folder.with_name("again")))

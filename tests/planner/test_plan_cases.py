@@ -101,7 +101,8 @@ def _planned(case: Case) -> str:
             )
         case QueryStatementPlan(external=ExternalSink() as sink):
             replaces = "\n  replaces" if planned.replaces else ""
-            return f"{sink.query_id}: {sink.format} files of {sink.reads} in {sink.path}{replaces}"
+            what = f"{sink.format} {f'to {sink.table}' if sink.table else 'files'}"
+            return f"{sink.query_id}: {what} of {sink.reads} in {sink.path}{replaces}"
         case AlterPlan():
             return _source(planned.source)
         case DropPlan():

@@ -133,10 +133,10 @@ class _Completer:
             yield from _functions()
         elif first == "EXPLAIN" and words[1:] in ([], ["VERBOSE"]):
             yield from self._queries()
-        elif first == "DESCRIBE" and len(words) == 1:
+        elif (first == "DESCRIBE" and len(words) == 1) or (
+            last == "FROM" and "SINK" in words[1:4] and first == "CREATE"
+        ):
             yield from self._sources(None)
-        elif last == "FROM" and "SINK" in words[1:4] and first == "CREATE":
-            yield from self._sources(Kind.STREAM)
         elif words[1:] == ["LINEAGE", "OF"] or (
             last in ("FROM", "JOIN") and first not in ("DELETE", "PRINT")
         ):
@@ -186,7 +186,8 @@ class _Completer:
 
     def _sinks(self) -> Iterator[Suggestion]:
         for name, sink in sorted(self._catalog.sinks.items()):
-            yield _named(name, "sink", f"{sink.format} files of {sink.reads}")
+            what = f"{sink.format} files" if sink.connection == "FILE" else f"table {sink.table}"
+            yield _named(name, "sink", f"{what} of {sink.reads}")
 
     def _queries(self) -> Iterator[Suggestion]:
         for query in self._catalog.queries.values():

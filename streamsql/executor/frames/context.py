@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from streamsql.executor.frames.layouts import Layouts, StoreLayout
-from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
+from streamsql.executor.spark.external import DatabaseTarget, FileTarget
+from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.executor.spark.views import Dataflow
 from streamsql.nodes import Emit
@@ -229,11 +230,11 @@ class Scope:
 
 @dataclass(frozen=True)
 class StreamingQuerySpec:
-    """A lowered query: a frame of Kafka records, or of rows for files, and how to run it."""
+    """A lowered query: a frame of Kafka records, or of rows outside Kafka, and how to run it."""
 
     query_id: str
     frame: DataFrame
-    """The columns topic, key, value, timestamp (ms) and headers; with `files` those of the rows."""
+    """The columns topic, key, value, timestamp (ms) and headers; with `external` those of rows."""
     output_mode: str
     """`update` or `append`."""
     real_time_allowed: bool
@@ -250,8 +251,8 @@ class StreamingQuerySpec:
     jvm: Jvm
     replay: Replay | None = None
     """Identifies committed rows; None: at-least-once delivery."""
-    files: FileTarget | None = None
-    """The files that it writes, if any."""
+    external: FileTarget | DatabaseTarget | None = None
+    """What it writes outside Kafka, if anything."""
     muted: Muted | None = None
     """Replaces the sink; None: the sink."""
     view: Dataflow | None = None

@@ -17,10 +17,13 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.lowering.epochs import of_push
 from streamsql.executor.lowering.views import inputs_of, is_view
-from streamsql.executor.operators import aggregate, file_sink, sink
+from streamsql.executor.operators import aggregate, database_sink, file_sink, sink
 from streamsql.executor.operators.lowering import lowering_of
+from streamsql.executor.spark.external import DatabaseTarget, FileTarget
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.operators import (
+    DatabaseSink,
+    Export,
     FileSink,
     Limit,
     Operator,
@@ -39,7 +42,7 @@ from streamsql.schema import Kind
 
 def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for unsupported plans."""
-    if plan.query_id is None or not isinstance(plan.root, Sink | FileSink):
+    if plan.query_id is None or not isinstance(plan.root, Sink | Export):
         raise InternalError("a persistent query needs an id and a sink")
     read = needed_columns(plan.root)
     needed = needed_columns(plan.root, names_of(context.kept)) if context.kept else read
@@ -105,6 +108,12 @@ def _lower(node: Operator, scope: Scope) -> DataFrame:
     return lowering_of(type(node)).stream(node, inputs, scope)
 
 
+def _external(root: Operator, scope: Scope) -> FileTarget | DatabaseTarget | None:
+    if isinstance(root, FileSink):
+        return file_sink.target_of(root)
+    return database_sink.target_of(root, scope) if isinstance(root, DatabaseSink) else None
+
+
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:
     context = scope.context
     nodes = list(operators(plan.root))
@@ -124,7 +133,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         log=scope.log,
         jvm=scope.jvm,
         replay=scope.replay,
-        files=file_sink.target_of(plan.root) if isinstance(plan.root, FileSink) else None,
+        external=_external(plan.root, scope),
         muted=context.muted,
         limit=min(limits, default=None),
     )

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.executor.spark.jvm import FileTarget
+from streamsql.executor.spark.external import FileTarget
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators import FileSink
 from streamsql.types import (
@@ -28,7 +28,7 @@ def lower(node: FileSink, inputs: Inputs, scope: Scope) -> DataFrame:
     text_only = node.target.format == "CSV"
     (rows,) = inputs
     return rows.where(scope.jvm.written(scope.query_id)).select(
-        *(_held(quoted(c.name), c.type, text_only).alias(c.name) for c in node.schema)
+        *(held(quoted(c.name), c.type, text_only).alias(c.name) for c in node.schema)
     )
 
 
@@ -36,7 +36,7 @@ def target_of(node: FileSink) -> FileTarget:
     return FileTarget(node.target.path, node.target.format, node.partition_by, node.interval_ms)
 
 
-def _held(value: Column, t: SQLType, text_only: bool) -> Column:
+def held(value: Column, t: SQLType, text_only: bool) -> Column:
     """A value in the form of files: Spark has no TIME, and text formats no BYTES."""
     if t == TIME:
         return F.date_format(F.timestamp_millis(value), "HH:mm:ss.SSS")
@@ -45,17 +45,17 @@ def _held(value: Column, t: SQLType, text_only: bool) -> Column:
     if not _has_time(t):
         return value.cast(spark_type(t))
     if is_array(t):
-        return F.transform(value, lambda e: _held(e, element_type(t), text_only))
+        return F.transform(value, lambda e: held(e, element_type(t), text_only))
     if is_map(t):
         keys, values = key_type(t), element_type(t)
         entries = F.transform(
             F.map_entries(value),
             lambda e: F.struct(
-                _held(e["key"], keys, text_only), _held(e["value"], values, text_only)
+                held(e["key"], keys, text_only), held(e["value"], values, text_only)
             ),
         )
         return F.map_from_entries(entries)
-    found = (_held(value[name], kind, text_only).alias(name) for name, kind in fields(t))
+    found = (held(value[name], kind, text_only).alias(name) for name, kind in fields(t))
     return F.when(value.isNotNull(), F.struct(*found))
 
 

@@ -28,7 +28,7 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
-from streamsql.planner.operators import FileSink, Scan, Sink
+from streamsql.planner.operators import Export, Scan, Sink
 from streamsql.planner.plans.modes import time_decides
 from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
@@ -103,7 +103,7 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
 def _stops_at_truncate(scope: Scope) -> bool:
     """Whether it is a persistent query, which stops at a truncation; others continue."""
     context = scope.context
-    lives = context.sleeps and context.records is None and isinstance(scope.root, Sink | FileSink)
+    lives = context.sleeps and context.records is None and isinstance(scope.root, Sink | Export)
     return lives and ON_TRUNCATE not in context.tolerated
 
 

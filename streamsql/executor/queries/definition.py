@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from streamsql.errors import ExternalError
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.operators import FileSink, Join, Sink, View, operators
+from streamsql.planner.operators import Export, Join, Sink, View, operators
 from streamsql.planner.plans.modes import time_decides
 from streamsql.planner.plans.query_plan import QueryPlan
 
@@ -38,7 +38,7 @@ class Definition:
     @property
     def by_interval(self) -> bool:
         """Whether a live run takes the records of an interval as one batch."""
-        return isinstance(self.plan.root, FileSink)
+        return isinstance(self.plan.root, Export)
 
     @property
     def is_view(self) -> bool:

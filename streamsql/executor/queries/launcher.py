@@ -228,7 +228,7 @@ class SparkLauncher:
         """A continuous run; its mode, and why that is not the requested one."""
         from streamsql.executor.queries.start import Trigger, start
 
-        # File sinks use one unlimited batch per interval, as in real time.
+        # Sinks outside Kafka use one unlimited batch per interval, as in real time.
         unlimited = Mode.REAL_TIME if query.by_interval else mode
         spec, reason = self._kept(query, unlimited) or self.spec(query, unlimited), None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):

@@ -22,6 +22,7 @@ from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import has_commits, remove_torn_files
 from streamsql.executor.spark.bridge import Bridge
+from streamsql.executor.spark.external import DatabaseTarget, FileTarget
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
 from streamsql.planner.plans.delivery import Replay
@@ -73,8 +74,8 @@ def start(
         ),
         **spec.producer_settings,
     }
-    if spec.files is not None and not _is_silent(spec):
-        rows = spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
+    if spec.external is not None and not _is_silent(spec):
+        rows = _external_writer(spec, spec.external)
     else:
         sink = None if _is_silent(spec) else _sink(spec, settings, trigger, properties)
         rows = _writer(spec, sink)
@@ -96,6 +97,14 @@ def start(
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error
+
+
+def _external_writer(
+    spec: StreamingQuerySpec, target: FileTarget | DatabaseTarget
+) -> DataStreamWriter:
+    if isinstance(target, FileTarget):
+        return spec.jvm.file_writer(spec.frame, spec.checkpoint, target)
+    return spec.jvm.database_writer(spec.frame, target, spec.log)
 
 
 def _is_silent(spec: StreamingQuerySpec) -> bool:
@@ -143,8 +152,8 @@ def _spark_trigger(
         case Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
-            files = 0 if spec.files is None else spec.files.interval_ms
-            interval = max(files, int(get_text(properties, BATCH_INTERVAL) or 0))
+            external = 0 if spec.external is None else spec.external.interval_ms
+            interval = max(external, int(get_text(properties, BATCH_INTERVAL) or 0))
             return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.

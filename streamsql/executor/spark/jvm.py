@@ -18,6 +18,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
+from streamsql.executor.spark.external import DatabaseTarget, FileTarget
 from streamsql.schema import OnViolation
 from streamsql.storage.location import Location
 
@@ -61,18 +62,6 @@ class ProcessingLog:
     """Where a query's bad records are reported; made by `Jvm.processing_log`."""
 
     java: Any
-
-
-@dataclass(frozen=True)
-class FileTarget:
-    """Where and how rows are written as files."""
-
-    path: str
-    format: str
-    """PARQUET, JSON or CSV."""
-    partition_by: tuple[str, ...]
-    interval_ms: int
-    """From one batch to the next."""
 
 
 @dataclass(frozen=True)
@@ -330,6 +319,27 @@ class Jvm:
         writer = rows.writeStream
         cast(Any, writer)._jwrite = self._io.sinks.FileSink.write(
             cast(Any, rows)._jdf, str(checkpoint), files.path, files.format, files.partition_by
+        )
+        return writer
+
+    def database_writer(
+        self, rows: DataFrame, target: DatabaseTarget, log: ProcessingLog
+    ) -> DataStreamWriter:
+        """A stream writer of rows to a table, which is created or checked at once: JdbcSink."""
+        login = target.url, target.user, target.password, target.jars
+        java = self._io.sinks.JdbcTarget(
+            target.name,
+            target.topic,
+            self._io.databases.Database(*login),
+            target.table,
+            target.columns,
+            target.types,
+            target.keys,
+            target.rows,
+        )
+        writer = rows.writeStream
+        cast(Any, writer)._jwrite = self._io.sinks.JdbcSink.write(
+            cast(Any, rows)._jdf, java, log.java
         )
         return writer
 

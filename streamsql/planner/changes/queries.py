@@ -221,9 +221,9 @@ def _view(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference
         yield Difference(ChangeClass.REBUILD, "query", "changed", _REBUILT)
 
 
-def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+def _writing(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
     if was is not None and now is not None and was.text != now.text:
-        effect = "applies to files written from now on"
+        effect = "applies to what is written from now on"
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)
 
 
@@ -237,7 +237,7 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     "CONSTRAINT": _rows,
     _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
-    "WITH": _files,
+    "WITH": _writing,
     "view": _view,
 }
 """By clause; all other parts are inputs of state."""

@@ -40,7 +40,7 @@ def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
 
 
 def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | NothingToDo:
-    """DROP SINK: ends its query and keeps its files."""
+    """DROP SINK: ends its query and keeps what it has written."""
     sink = catalog.sinks.get(statement.name)
     if sink is not None:
         return ControlPlan(QueryAction.TERMINATE, (sink.query_id,), (sink.name,))

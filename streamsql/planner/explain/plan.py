@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamsql.planner.operators import FileSink, Operator, Sink, state_stores
+from streamsql.planner.operators import Export, Operator, Sink, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.modes import lookups
@@ -50,8 +50,8 @@ def verbose_lines(plan: QueryPlan) -> list[str]:
 
 def _delivery_lines(plan: QueryPlan) -> list[str]:
     """The delivery guarantee, where it is not the default."""
-    if isinstance(plan.root, FileSink):
-        return ["Delivery: exactly once, for readers of the files"]
+    if isinstance(plan.root, Export):
+        return [f"Delivery: exactly once, for readers of the {plan.root.read_as}"]
     if plan.guarantee is Guarantee.AT_LEAST_ONCE or not isinstance(plan.root, Sink):
         return []
     return [f"Delivery: exactly once; {_RECOGNIZED[replay_of(plan.root)]}"]

@@ -1,8 +1,10 @@
 """The operators of a plan, a module for each."""
 
 from streamsql.planner.operators.aggregate import *
+from streamsql.planner.operators.database_sink import *
 from streamsql.planner.operators.derived import *
 from streamsql.planner.operators.distinct import *
+from streamsql.planner.operators.export import *
 from streamsql.planner.operators.file_sink import *
 from streamsql.planner.operators.filter import *
 from streamsql.planner.operators.flat_map import *

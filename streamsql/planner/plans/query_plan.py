@@ -29,7 +29,7 @@ class ModeDecision:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A planned query: `root` is a Sink or FileSink, of a push query a Project or Limit."""
+    """A planned query: `root` is a Sink or an Export, of a push query a Project or Limit."""
 
     root: Operator
     mode: ModeDecision

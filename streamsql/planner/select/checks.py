@@ -7,7 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
-from streamsql.planner.operators import Aggregate, Distinct, FileSink, Operator, Sink, operators
+from streamsql.planner.operators import Aggregate, Distinct, Export, Operator, Sink, operators
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import (
@@ -76,7 +76,7 @@ def decimals_are_not_too_wide(root: Operator) -> None:
 
 def shown_maps_have_text_keys(root: Operator) -> None:
     """Rows of a push query are written as JSON, whose objects have text keys."""
-    if isinstance(root, Sink | FileSink):
+    if isinstance(root, Sink | Export):
         return
     for column in root.schema:
         if not maps_have_text_keys(column.type):

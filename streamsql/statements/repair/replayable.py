@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsql.errors import Span, UnsupportedError
-from streamsql.planner.operators import FileSink, FlatMap, Operator, Scan, operators, state_stores
+from streamsql.planner.operators import Export, FlatMap, Operator, Scan, operators, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
@@ -39,8 +39,8 @@ def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
 
 
 def _obstacle(root: Operator, scans: list[Scan]) -> str | None:
-    if isinstance(root, FileSink):
-        return "a file sink writes in the order of its topic"
+    if isinstance(root, Export):
+        return "a sink outside Kafka writes in the order of its topic"
     replay = replay_of(root)
     if replay in (Replay.KEY, Replay.TASK):
         stores = "; ".join(store.text for store in state_stores(root))

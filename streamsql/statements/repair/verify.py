@@ -13,7 +13,7 @@ from streamsql.executor.queries.definition import Definition
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.operators import FileSink, operators
+from streamsql.planner.operators import Export, operators
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
@@ -83,8 +83,8 @@ def obstacle_to_verifying(plan: QueryPlan, sink: str, catalog: Catalog) -> str |
 
 
 def _obstacle(plan: QueryPlan) -> str | None:
-    if isinstance(plan.root, FileSink):
-        return "it writes files, and only topics can be compared"
+    if isinstance(plan.root, Export):
+        return "it writes outside Kafka, and only topics can be compared"
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
     reasons = (operator.differs_in_batch for operator in operators(plan.root))

@@ -9,6 +9,10 @@ public enum ErrorCode {
   MEMORY_LIMIT,
   /** A file or a database that a lookup join reads is not available. */
   LOOKUP_UNAVAILABLE,
+  /** The database of a sink is not available. */
+  SINK_UNAVAILABLE,
+  /** The table of a sink in a database cannot hold its rows. */
+  SINK_MISMATCH,
   /** Kafka deleted records before the query read them. */
   DATA_LOSS,
   /** A change feed says that its table was truncated. */

@@ -53,6 +53,15 @@ public final class CurrentRecord {
     return record.topic != null && record.task == currentTask() ? record : null;
   }
 
+  /** A record that was read before. */
+  public static CurrentRecord at(String topic, int partition, long offset) {
+    CurrentRecord record = new CurrentRecord();
+    record.topic = UTF8String.fromString(topic);
+    record.partition = partition;
+    record.offset = offset;
+    return record;
+  }
+
   private static long currentTask() {
     TaskContext task = TaskContext.get();
     return task == null ? -1 : task.taskAttemptId();

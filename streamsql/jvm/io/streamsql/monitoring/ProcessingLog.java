@@ -110,7 +110,7 @@ public final class ProcessingLog implements Serializable {
     return source == null ? null : Place.of(source).text();
   }
 
-  /** A result that could not be written to its topic; the source is null if unknown. */
+  /** A result that could not be written to its target; the source is null if unknown. */
   public void productionError(String step, String error, CurrentRecord source) {
     send(
         step,
@@ -118,6 +118,11 @@ public final class ProcessingLog implements Serializable {
         "productionError",
         source,
         out -> out.writeStringField("errorMessage", cut(error)));
+  }
+
+  /** Waits until the entries of this task are written, as the end of the task does. */
+  public void flush() {
+    entriesOfTask().flush();
   }
 
   /** A key or a value (the target) of a result that its format's schema cannot hold. */

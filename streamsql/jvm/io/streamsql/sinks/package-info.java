@@ -1,2 +1,2 @@
-/** Sinks outside Kafka: files, each batch exactly once. */
+/** Sinks outside Kafka: files and tables of databases, each batch exactly once. */
 package io.streamsql.sinks;
