@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,8 +27,31 @@ class Wanted:
     epoch: int | None = None
     time: int | None = None
     """In ms since the Unix epoch: the newest epoch that had begun by then."""
-    current: bool = False
-    """Whether it must not be before what any of the stores has now."""
+    least: int | None = 0
+    """The number that the newest one has at least; None: that of any of the stores now."""
+
+
+class IncludedWrites:
+    """By consistency token, an epoch that includes its writes, as all later ones do; thread-safe.
+
+    A session reads with the token of its last write from then on. Only the first such read has to
+    wait for what the stores have at that moment.
+    """
+
+    MOST = 1_000
+
+    def __init__(self) -> None:
+        self._epochs: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def epoch(self, token: str) -> int | None:
+        return self._epochs.get(token)
+
+    def put(self, token: str, epoch: int) -> None:
+        with self._lock:
+            self._epochs.setdefault(token, epoch)
+            while len(self._epochs) > self.MOST:
+                del self._epochs[next(iter(self._epochs))]
 
 
 def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None:
@@ -41,7 +65,7 @@ def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None
     names = ", ".join(sorted(views))
     tables = list(views.values())
     with reading(names):
-        if len(tables) == 1 and wanted.epoch is None and wanted.time is None:
+        if len(tables) == 1 and wanted == Wanted():
             # It is always of one moment, also between two epochs.
             return _number(tables[0].epoch())
         choice = Bridge.of(tables[0].spark).common_epoch()
@@ -51,7 +75,8 @@ def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None
                 raise _not_kept(names, f"epoch {wanted.epoch}", choice, wanted.epoch)
             return wanted.epoch
         if wanted.time is None:
-            found = int(choice.newest(wanted.current))
+            least = choice.current() if wanted.least is None else wanted.least
+            found = int(choice.newest(least))
         else:
             _check_past(wanted.time)
             found = int(choice.asOf(wanted.time)) if all(known) else _NONE

@@ -27,7 +27,7 @@ from streamsql.schema import Kind
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
-from streamsql.serving.epochs import Wanted, common_epoch
+from streamsql.serving.epochs import IncludedWrites, Wanted, common_epoch
 from streamsql.serving.key_conditions import without_keys
 from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes, window_bytes
 from streamsql.serving.lookups import Lookups
@@ -69,6 +69,7 @@ class Serving:
         self.has_epochs = history_ms is not None
         self.stores = TableStores(services, data.serving, catalog, self._warm_up, history_ms)
         self._services = services
+        self._written = IncludedWrites()
         self._all_queries = queries
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._plans = CompiledPlans(services, data.serving, catalog)
@@ -149,7 +150,7 @@ class Serving:
         scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
         views = {each.source.name: each.source for each in scans if _is_view(each)}
         tables = {name: self._table(source, properties) for name, source in views.items()}
-        epoch = common_epoch(tables, self._wanted(plan, properties))
+        epoch = self._common_epoch(tables, self._wanted(plan, properties), properties)
         if epoch is None:
             return {}, None
         return {table.topic: table.records(epoch) for table in tables.values()}, epoch
@@ -157,7 +158,8 @@ class Serving:
     def _table(self, source: Source, properties: Mapping[str, str]) -> StoredTable:
         """A table's store once it can be read, with what the session has written."""
         table = self.stores.complete(source)
-        self.consistency.wait_stored(source, self._catalog(), properties)
+        if not source.is_view or self._written.epoch(_token(properties)) is None:
+            self.consistency.wait_stored(source, self._catalog(), properties)
         return table
 
     def _epoch(
@@ -165,7 +167,15 @@ class Serving:
     ) -> int | None:
         scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
         views = {each.source.name: tables[each.source.name] for each in scans if _is_view(each)}
-        return common_epoch(views, self._wanted(plan, properties)) if views else None
+        return self._common_epoch(views, self._wanted(plan, properties), properties)
+
+    def _common_epoch(
+        self, views: Mapping[str, StoredTable], wanted: Wanted, properties: Mapping[str, str]
+    ) -> int | None:
+        found = common_epoch(views, wanted)
+        if wanted.least is None and found is not None and len(views) > 1:
+            self._written.put(_token(properties), found)
+        return found
 
     def _wanted(self, plan: PullPlan, properties: Mapping[str, str]) -> Wanted:
         of_session = get_text(properties, VIEW_EPOCH)
@@ -173,7 +183,11 @@ class Serving:
             return Wanted(plan.as_of.epoch, self._time(plan.as_of, properties))
         if of_session:
             return Wanted(int(of_session))
-        return Wanted(current=CONSISTENCY_TOKEN in properties)
+        return self._newest(properties)
+
+    def _newest(self, properties: Mapping[str, str]) -> Wanted:
+        token = _token(properties)
+        return Wanted(least=self._written.epoch(token)) if token else Wanted()
 
     def _time(self, as_of: ReadAsOf, properties: Mapping[str, str]) -> int | None:
         if not isinstance(as_of.time, PullPlan):
@@ -192,7 +206,7 @@ class Serving:
         views = [view for view in views if view.created_by_query not in stopped]
         opened = [view for view in views if self.stores.peek(view) is not None] or views
         tables = {view.name: self._table(view, properties) for view in opened}
-        return common_epoch(tables, Wanted(current=CONSISTENCY_TOKEN in properties))
+        return self._common_epoch(tables, self._newest(properties), properties)
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.
@@ -211,6 +225,11 @@ def scanned(root: Operator) -> Scan:
     while not isinstance(root, Scan):
         (root,) = root.inputs
     return root
+
+
+def _token(properties: Mapping[str, str]) -> str:
+    """Of what the session has written; empty: nothing."""
+    return get_text(properties, CONSISTENCY_TOKEN) or ""
 
 
 def _is_view(scan: Scan) -> bool:

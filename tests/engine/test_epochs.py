@@ -133,7 +133,9 @@ def _check_changelog(kafka: KafkaClient, topic: str, column: str) -> int:
     return full
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once", marks=pytest.mark.slow)]
+)
 def test_the_parts_add_up_to_the_whole(live: Live, kafka: KafkaClient, guarantee: str) -> None:
     live.run(TRANSFERS + f"SET 'processing.guarantee' = '{guarantee}';" + VIEWS)
     transfers, watched = Transfers(live, kafka), Watched(live)
@@ -269,6 +271,7 @@ def test_a_push_query_gives_whole_epochs(live: Live, kafka: KafkaClient) -> None
         assert len(balances) == ACCOUNTS
 
 
+@pytest.mark.slow
 def test_a_push_query_from_now_on_begins_with_a_whole_epoch(live: Live, kafka: KafkaClient) -> None:
     live.run(TRANSFERS + VIEWS)
     transfers = Transfers(live, kafka)

@@ -131,6 +131,7 @@ def test_as_of_over_both_protocols(server: LiveServer, live: LiveListener, name:
     assert refused.status_code == 400 and "is none" in refused.text
 
 
+@pytest.mark.slow
 def test_what_was_flushed_is_read(live: LiveListener, name: str) -> None:
     """By each SELECT, over one view or more, and by each transaction. A view that has no news of
     the epoch may be behind."""

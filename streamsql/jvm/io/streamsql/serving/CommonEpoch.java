@@ -35,25 +35,33 @@ public final class CommonEpoch {
     views.add(new View(store, begun));
   }
 
+  /** The newest epoch that any of the stores has now; 0: none. */
+  public long current() {
+    long found = 0;
+    for (View view : views) {
+      Long last = view.moments().floor(Long.MAX_VALUE);
+      found = last == null ? found : Math.max(found, last);
+    }
+    return found;
+  }
+
   /**
    * The newest one. A store that has just been opened may have none yet.
    *
-   * @param current whether it must not be before what any of the stores has now
+   * @param least the number that it has at least
    * @return its number, NONE or LATE
    */
-  public long newest(boolean current) throws InterruptedException {
-    if (views.size() < 2) {
-      // One view alone is always of one moment, also between two epochs.
-      return views.isEmpty() ? NONE : views.get(0).store().epoch();
-    }
-    long least = 0;
-    for (View view : views) {
-      Long last = view.moments().floor(Long.MAX_VALUE);
-      least = current && last != null ? Math.max(least, last) : least;
+  public long newest(long least) throws InterruptedException {
+    if (views.isEmpty()) {
+      return NONE;
     }
     long deadline = System.nanoTime() + PATIENCE_NANOS;
     while (true) {
       Long found = floor(Long.MAX_VALUE);
+      if (views.size() == 1 && (least == 0 || (found != null && found >= least))) {
+        // One view alone is always of one moment, also between two epochs.
+        return views.get(0).store().epoch();
+      }
       if (found != null && found >= least) {
         return found;
       }

@@ -53,7 +53,7 @@ class CommonEpochTest {
     view(1, 2, 4, 6);
     view(2, 3, 4, 5);
     view(1, 2, 4, 5, 6);
-    assertEquals(4, choice.newest(false));
+    assertEquals(4, choice.newest(0));
     assertTrue(choice.has(2));
     assertFalse(choice.has(1));
     assertFalse(choice.has(5));
@@ -64,18 +64,18 @@ class CommonEpochTest {
   @Test
   void aViewAloneIsReadBetweenTwoEpochsAsItIs() throws Exception {
     TableStore view = view(3);
-    assertEquals(3, choice.newest(true));
+    assertEquals(3, choice.newest(choice.current()));
     view.at(null);
-    assertEquals(CommonEpoch.NONE, choice.newest(true));
+    assertEquals(CommonEpoch.NONE, choice.newest(choice.current()));
   }
 
   @Test
   void whatASessionHasWrittenIsNotBeforeTheNewestOfAny() throws Exception {
     TableStore slow = view(1, 2);
     view(1, 2, 3);
-    assertEquals(2, choice.newest(false));
+    assertEquals(2, choice.newest(0));
     soon(() -> ends(slow, 3));
-    assertEquals(3, choice.newest(true));
+    assertEquals(3, choice.newest(choice.current()));
   }
 
   @Test
