@@ -235,6 +235,7 @@ def test_what_the_database_refuses_is_in_the_processing_log(target: Target) -> N
     live.await_state(query, QueryState.RUNNING)
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_hold_the_rows_is_said(target: Target) -> None:
     live = target.live
     live.run(EVENTS)

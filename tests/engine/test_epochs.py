@@ -241,6 +241,7 @@ def _reason_names(live: Live, query: str, holder: str) -> bool:
     return f"waits for {holder}" in live.query(query).reason
 
 
+@pytest.mark.slow
 def test_a_push_query_gives_whole_epochs(live: Live, kafka: KafkaClient) -> None:
     """Of one view, and of a join of two: after each epoch, what has come adds up."""
     live.run(TRANSFERS + VIEWS + KEYED)
