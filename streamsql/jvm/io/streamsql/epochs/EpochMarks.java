@@ -1,11 +1,14 @@
 package io.streamsql.epochs;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 
 /** Where the topics of views end their epochs, and the newest epoch that has begun. */
 public final class EpochMarks {
@@ -63,23 +66,34 @@ public final class EpochMarks {
    * @return null: there is none
    */
   public synchronized Map<String, Mark> common(Collection<String> topics, long after) {
+    List<UnaryOperator<Long>> known = new ArrayList<>();
+    topics.forEach(topic -> known.add(marks.getOrDefault(topic, new TreeMap<>())::floorKey));
+    Long epoch = nearestOfAll(known, Long.MAX_VALUE);
+    if (epoch == null || epoch <= after) {
+      return null;
+    }
     Map<String, Mark> found = new HashMap<>();
-    long least = Long.MAX_VALUE;
+    topics.forEach(topic -> found.put(topic, marks.get(topic).get(epoch)));
+    return found;
+  }
+
+  /**
+   * The nearest epoch, in one direction, that all have; null: there is none.
+   *
+   * @param nearest of each: the nearest to a number that it has, or null
+   */
+  public static Long nearestOfAll(Collection<UnaryOperator<Long>> nearest, long from) {
+    Long at = from;
     boolean same = false;
-    while (!same) {
+    while (at != null && !same) {
       same = true;
-      for (String topic : topics) {
-        NavigableMap<Long, Mark> of = marks.getOrDefault(topic, new TreeMap<>());
-        Map.Entry<Long, Mark> mark = of.floorEntry(least);
-        if (mark == null || mark.getKey() <= after) {
-          return null;
-        }
-        same &= found.isEmpty() || mark.getKey() == least;
-        least = mark.getKey();
-        found.put(topic, mark.getValue());
+      for (UnaryOperator<Long> each : nearest) {
+        Long found = at == null ? null : each.apply(at);
+        same &= at != null && at.equals(found);
+        at = found;
       }
     }
-    return found;
+    return at;
   }
 
   /** The same, once there is one. */

@@ -2,6 +2,7 @@ package io.streamsql.queries;
 
 import java.util.List;
 import org.apache.spark.Dependency;
+import org.apache.spark.Partition;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -61,6 +62,21 @@ public abstract class PlannedRows extends RDD<InternalRow> {
             Option.empty(),
             false);
     return org.apache.spark.sql.classic.Dataset.ofRows(session, plan);
+  }
+
+  /** One, unless a subclass has others. */
+  @Override
+  public Partition[] getPartitions() {
+    return new Partition[] {new Only()};
+  }
+
+  private static final class Only implements Partition {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int index() {
+      return 0;
+    }
   }
 
   private static Partitioning places(Seq<Attribute> attributes, int partitions) {

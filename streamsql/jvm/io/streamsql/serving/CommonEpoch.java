@@ -1,11 +1,13 @@
 package io.streamsql.serving;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.epochs.EpochMarks;
 import io.streamsql.formats.Json;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
 
 /** The epoch as of which a query reads its views: one that all of their stores have kept. */
 public final class CommonEpoch {
@@ -140,16 +142,8 @@ public final class CommonEpoch {
   }
 
   private Long common(long from, BiFunction<Moments, Long, Long> nearest) {
-    Long at = from;
-    boolean same = false;
-    while (at != null && !same) {
-      same = true;
-      for (View view : views) {
-        Long found = at == null ? null : nearest.apply(view.moments(), at);
-        same &= at != null && at.equals(found);
-        at = found;
-      }
-    }
-    return at;
+    List<UnaryOperator<Long>> known = new ArrayList<>();
+    views.forEach(view -> known.add(at -> nearest.apply(view.moments(), at)));
+    return EpochMarks.nearestOfAll(known, from);
   }
 }

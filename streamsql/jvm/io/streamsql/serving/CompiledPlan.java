@@ -173,19 +173,5 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     public Iterator<InternalRow> compute(Partition split, TaskContext context) {
       return CollectionConverters.asScala(INPUTS.get().get(number).iterator());
     }
-
-    @Override
-    public Partition[] getPartitions() {
-      return new Partition[] {new Only()};
-    }
-  }
-
-  private static final class Only implements Partition {
-    private static final long serialVersionUID = 1L;
-
-    @Override
-    public int index() {
-      return 0;
-    }
   }
 }

@@ -74,20 +74,6 @@ public final class EpochRecords extends PlannedRows implements AutoCloseable {
   }
 
   @Override
-  public Partition[] getPartitions() {
-    return new Partition[] {new Only()};
-  }
-
-  private static final class Only implements Partition {
-    private static final long serialVersionUID = 1L;
-
-    @Override
-    public int index() {
-      return 0;
-    }
-  }
-
-  @Override
   public void close() {
     Kept kept = OPEN.remove(number);
     if (kept != null) {
