@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time
@@ -14,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from awaiting import await_until
+from background import repeated
 from engine.live import PATIENCE, Live
 from engine.postgresql import PASSWORD, USER, Database, database
 
@@ -109,20 +109,14 @@ def produce(live: Live, ids: range) -> None:
 @contextmanager
 def load(live: Live) -> Iterator[list[int]]:
     """Records while the block runs; their number, at the end."""
-    ended, sent = threading.Event(), [0]
+    sent = [0]
 
-    def work() -> None:
-        while not ended.wait(0.1):
-            produce(live, range(sent[0], sent[0] + 50))
-            sent[0] += 50
+    def send() -> None:
+        produce(live, range(sent[0], sent[0] + 50))
+        sent[0] += 50
 
-    loading = threading.Thread(target=work)
-    loading.start()
-    try:
+    with repeated(send, 0.1):
         yield sent
-    finally:
-        ended.set()
-        loading.join()
 
 
 def test_every_type(target: Target) -> None:

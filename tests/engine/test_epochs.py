@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from awaiting import await_until
+from background import repeated
 from engine.live import PATIENCE, Live
 from views.whole_epochs import whole_epochs
 
@@ -87,21 +86,8 @@ class Transfers:
             self.sent += 1
         self._kafka.produce(self._topic, records)
 
-    @contextmanager
-    def going_on(self) -> Iterator[None]:
-        stopped = threading.Event()
-
-        def run() -> None:
-            while not stopped.wait(0.02):
-                self.send(20)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield
-        finally:
-            stopped.set()
-            thread.join()
+    def going_on(self) -> AbstractContextManager[None]:
+        return repeated(lambda: self.send(20), 0.02)
 
 
 class Watched:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import random
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import httpx2
 import psutil
 import pytest
 from awaiting import await_until
+from background import repeated
 from delivery.leaders import leads
 from soak.engine_process import let_pass
 from soak.server_process import ServerProcess
@@ -107,21 +107,8 @@ class Reads:
                     self.wrong.append(sums)
 
 
-@contextmanager
-def coming(transfers: Transfers) -> Iterator[None]:
-    stopped = threading.Event()
-
-    def send() -> None:
-        while not stopped.wait(BURST_SECONDS):
-            transfers.send(int(RATE * BURST_SECONDS))
-
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
+def coming(transfers: Transfers) -> AbstractContextManager[None]:
+    return repeated(lambda: transfers.send(int(RATE * BURST_SECONDS)), BURST_SECONDS)
 
 
 def check(server: ServerProcess, reads: Reads, transfers: Transfers, bootstrap: str) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import random
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from background import repeated
 from soak.engine_process import START_SECONDS, EngineProcess, let_pass
 from soak.transfers import TRANSFERS, Transfers, sums_of_epochs
 
@@ -34,24 +33,15 @@ RATE = 200
 BURST_SECONDS = 0.2
 
 
-@contextmanager
-def load(house: House, transfers: Transfers) -> Iterator[None]:
+def load(house: House, transfers: Transfers) -> AbstractContextManager[None]:
     """Changes and transfers, until the block ends."""
-    stopped = threading.Event()
     changes = house.database.changes()
 
     def send() -> None:
-        while not stopped.is_set():
-            house.sender.send(changes, RATE, BURST_SECONDS)
-            transfers.send(int(RATE * BURST_SECONDS))
+        house.sender.send(changes, RATE, BURST_SECONDS)
+        transfers.send(int(RATE * BURST_SECONDS))
 
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
+    return repeated(send)
 
 
 def run(folder: Path, kills: int, seed: int) -> None:
