@@ -1,4 +1,4 @@
-"""What goes on beside a test."""
+"""Work that repeats in the background of a test."""
 
 from __future__ import annotations
 
