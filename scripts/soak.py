@@ -78,7 +78,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "files": [
         _slow("tests/delivery/test_file_sinks.py"),
         _slow("tests/stores", "tests/capture", "tests/outages"),
-        _slow("tests/kafka", "tests/log"),
+        _slow("tests/kafka", "tests/log", "tests/connectors"),
     ],
     "cluster": [_slow("tests/cluster")],
     "memory": [_slow("tests/memory")],

@@ -21,6 +21,8 @@ EPOCHS_TOPIC = "_streamsql_epochs"
 """The epochs of views, and where each view's topic ends its latest one."""
 REGISTRY_TOPIC = "_schemas"
 """Journal of the embedded schema registry."""
+CONNECT_TOPIC_PREFIX = "_streamsql_connect_"
+"""Topics of the embedded Connect worker: connectors, offsets, status."""
 _ENGINE_PREFIX = "_streamsql_"
 _OF_KAFKA = (
     "__consumer_offsets",

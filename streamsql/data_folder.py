@@ -42,6 +42,16 @@ class DataDir:
         return self.root / "kafka"
 
     @property
+    def connect(self) -> Path:
+        """Configuration of the embedded Connect worker; created when a connector is first used."""
+        return self.root / "connect"
+
+    @property
+    def plugins(self) -> Path:
+        """One folder per installed connector plugin."""
+        return self.connect / "plugins"
+
+    @property
     def checkpoints(self) -> Location:
         """One folder per persistent query with Spark's offsets and state. May be in another
         location that all servers of the service share."""

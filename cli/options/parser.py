@@ -55,6 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     _apply(commands)
     _verify(commands)
     _kafka(commands)
+    _connectors(commands)
     _load(commands)
     _datagen(commands)
     _test(commands)
@@ -240,6 +241,29 @@ def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
     transactions.add_argument("what", choices=("list", "abort"))
     transactions.add_argument("ids", metavar="ID", nargs="*", help="transactional ids, to abort")
     _common(transactions)
+    _common(parser)
+
+
+def _connectors(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "connectors",
+        "Plugins of the embedded Kafka Connect worker.",
+        "subcommands.connectors:command",
+    )
+    actions: Commands[argparse.ArgumentParser] = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION"
+    )
+    install = actions.add_parser("install", help="install or replace a plugin", allow_abbrev=False)
+    install.add_argument(
+        "origin",
+        metavar="ORIGIN",
+        help="Maven coordinates GROUP:ARTIFACT:VERSION, a folder with jars, or a jar",
+    )
+    remove = actions.add_parser("remove", help="remove a plugin", allow_abbrev=False)
+    remove.add_argument("name", metavar="NAME")
+    for action in (install, remove, actions.add_parser("list", help="list the plugins")):
+        _common(action)
     _common(parser)
 
 

@@ -12,6 +12,7 @@ from streamsql.errors import ConfigError
 def command(args: argparse.Namespace) -> int:
     """Exit code 0, or for `status` 1 where no broker runs."""
     from streamsql.api.broker import broker_status, start_detached, stop_detached
+    from streamsql.api.connectors import worker_status
     from streamsql.data_folder import DataDir
 
     if args.action == "transactions":
@@ -36,6 +37,8 @@ def command(args: argparse.Namespace) -> int:
         return 1
     owner = f", part of the engine in process {status.owner}" if status.owner else ""
     print(f"Kafka runs at {status.bootstrap} (process {status.pid}{owner})")
+    if worker := worker_status(data):
+        print(f"Kafka Connect runs at {worker.url} (process {worker.pid})")
     return 0
 
 

@@ -11,8 +11,11 @@ from streamsql.connectors.http import RestService, check_service_url, quoted
 from streamsql.errors import CatalogError, ConfigError, ExternalError
 from streamsql.ksqldb import says
 from streamsql.properties import CONNECT_URL, CONNECT_USER, get_text
+from streamsql.waiting import await_condition
 
 CLASS = "connector.class"
+_UNASSIGNED = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": ()}
+"""The state of a connector that is new, or whose worker is being reassigned."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +68,32 @@ class Plugin:
 class ConnectClient:
     """Client of one cluster. Methods raise ExternalError if it does not respond or fails."""
 
-    def __init__(self, url: str, user: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        user: str | None = None,
+        source_defaults: Mapping[str, str] | None = None,
+        patience: float = 0.0,
+    ) -> None:
+        """`source_defaults`: properties that source connectors of this cluster have by default;
+        `patience`: for how many seconds a change waits for the end of a rebalance."""
         self._service = RestService("Kafka Connect", url, user)
+        self._patience = patience
+        self.source_defaults = source_defaults or {}
 
     @classmethod
-    def of(cls, properties: Mapping[str, str]) -> ConnectClient:
-        """The cluster of the session's properties; ConfigError if they name none."""
+    def of(cls, properties: Mapping[str, str]) -> ConnectClient | None:
+        """The cluster of the session's properties; None if they name none."""
         url = get_text(properties, CONNECT_URL)
         if url is None:
-            raise ConfigError(
-                "no Kafka Connect cluster is configured",
-                hint=f"SET '{CONNECT_URL}' = 'http://host:8083';",
-            )
+            return None
         url = check_service_url(url, "Kafka Connect")
         return cls(url, get_text(properties, CONNECT_USER))
 
     def connectors(self) -> list[Connector]:
         found = self._get("list the connectors", "/connectors?expand=status&expand=info")
         return sorted(
-            (_connector(entry["info"], entry["status"]) for entry in found.values()),
+            (_connector(c["info"], c.get("status", _UNASSIGNED)) for c in found.values()),
             key=lambda connector: connector.name,
         )
 
@@ -95,9 +105,7 @@ class ConnectClient:
         info = self._checked(action, status, info)
         status, state = self._service.request("GET", f"{path}/status")
         if status == 404:
-            # The connector is new, or its worker is being reassigned.
-            state = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
-            return _connector(info, state)
+            return _connector(info, _UNASSIGNED)
         return _connector(info, self._checked(action, status, state))
 
     def exists(self, name: str) -> bool:
@@ -125,7 +133,7 @@ class ConnectClient:
         status, answer = self._service.request("PUT", path, dict(config))
         answer = self._checked("validate the connector", status, answer)
         values = [entry["value"] for entry in answer["configs"]]
-        errors = {v["name"]: v["errors"] for v in values if v.get("errors")}
+        errors = {v["name"]: _shown(v, config) for v in values if v.get("errors")}
         wrong = [f"{name}: {text}" for name, texts in errors.items() for text in texts]
         if wrong:
             raise ConfigError(
@@ -140,7 +148,7 @@ class ConnectClient:
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         body = {"name": name, "config": dict(config)}
-        status, answer = self._service.request("POST", "/connectors", body)
+        status, answer = self._changed("POST", "/connectors", body)
         if status == 409 and self.exists(name):
             raise CatalogError(f"Connector {name} already exists")
         if status == 400:
@@ -148,10 +156,20 @@ class ConnectClient:
         self._checked(f"create the connector {name}", status, answer)
 
     def delete(self, name: str) -> None:
-        status, answer = self._service.request("DELETE", f"/connectors/{quoted(name)}")
+        status, answer = self._changed("DELETE", f"/connectors/{quoted(name)}")
         if status == 404:
             raise _missing(name)
         self._checked(f"drop the connector {name}", status, answer)
+
+    def _changed(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        answer: list[tuple[int, Any]] = []
+
+        def is_settled() -> bool:
+            answer[:] = [self._service.request(method, path, body)]
+            return answer[0][0] != 409 or not _is_rebalancing(answer[0][1])
+
+        await_condition(is_settled, self._patience, every=0.2)
+        return answer[0]
 
     def _get(self, action: str, path: str) -> Any:
         return self._checked(action, *self._service.request("GET", path))
@@ -169,11 +187,23 @@ class ConnectClient:
         )
 
 
+def _shown(value: Mapping[str, Any], config: Mapping[str, str]) -> list[str]:
+    """The errors of a property. Those of a reference may repeat what it refers to."""
+    if "${" in config.get(value["name"], ""):
+        return ["Invalid value behind the reference."]
+    return [str(error) for error in value["errors"]]
+
+
 def _missing(name: str) -> CatalogError:
     return CatalogError(
         f"Connector {name} does not exist.",
         hint="SHOW CONNECTORS lists them; put a name with lower-case letters in backticks.",
     )
+
+
+def _is_rebalancing(answer: Any) -> bool:
+    """Whether the request conflicts with a rebalance, not with a connector of the same name."""
+    return "already exists" not in (_message(answer) or "")
 
 
 def _message(answer: Any) -> str | None:

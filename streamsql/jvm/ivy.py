@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -27,6 +28,16 @@ _DEFAULT_SETTINGS = """<ivysettings>
 """
 
 
+# POMs name what an artifact needs, and only the repository's checksum files verify it.
+_RESOLVING_SETTINGS = _DEFAULT_SETTINGS.replace('usepoms="false" checksums=""', "")
+
+
+_REPOSITORY_HINT = (
+    "{} from Maven Central: connect to the network and try again, or name a mirror by an "
+    f"ivysettings.xml in {SETTINGS_VARIABLE}."
+)
+
+
 def pyspark_jars_dir() -> Path:
     """The folder of PySpark's own jars; found without importing PySpark."""
     spec = importlib.util.find_spec("pyspark")
@@ -41,7 +52,44 @@ def fetch(jars: Sequence[Jar], target: Path, downloaded: Callable[[str], None]) 
     artifact's name. Uses the user's ivysettings. ExternalError names unavailable jars."""
     module = target / "ivy.xml"
     module.write_text(_module(jars), encoding="utf-8")
-    command = _command(target, module)
+    command = [*_command(target, module, _DEFAULT_SETTINGS), "-notransitive"]
+    command += ["-retrieve", str(target / "[organisation]" / "[artifact]-[revision].jar")]
+    log, _ = _run(command, downloaded)
+    missing = [jar for jar in jars if not (target / jar.path).is_file()]
+    if missing:
+        raise _failure(missing, log)
+
+
+def resolve(
+    coordinates: str,
+    without: Sequence[tuple[str, str]],
+    target: Path,
+    downloaded: Callable[[str], None],
+) -> list[Path]:
+    """Downloads an artifact and what it needs at run time into `target`, and returns the jars;
+    `without`: organisations and artifacts that are left out. Uses the user's ivysettings.
+    ExternalError says what is unavailable."""
+    with tempfile.TemporaryDirectory(prefix="resolve-", dir=target.parent) as temporary:
+        module = Path(temporary) / "ivy.xml"
+        module.write_text(_resolving_module(coordinates, without), encoding="utf-8")
+        command = _command(Path(temporary), module, _RESOLVING_SETTINGS)
+        pattern = "[artifact]-[revision](-[classifier]).jar"
+        log, code = _run(
+            [*command, "-retrieve", str(target / "[organisation]" / pattern)], downloaded
+        )
+    if code != 0:
+        causes = [line.strip() for line in log if re.search(r"not found|FAILED|ERROR|error", line)]
+        raise ExternalError(
+            f"cannot fetch {coordinates}",
+            retryable=True,
+            detail="\n".join(dict.fromkeys(causes[:5])) or None,
+            hint=_REPOSITORY_HINT.format("The artifact comes"),
+        )
+    return sorted(target.rglob("*.jar"))
+
+
+def _run(command: Sequence[str], downloaded: Callable[[str], None]) -> tuple[list[str], int]:
+    """Ivy's output and exit code."""
     log: list[str] = []
     with subprocess.Popen(
         command,
@@ -56,9 +104,7 @@ def fetch(jars: Sequence[Jar], target: Path, downloaded: Callable[[str], None]) 
             log.append(line.rstrip())
             if match := re.search(r"\[SUCCESSFUL \] \S+!(\S+)\.\w+ ", line):
                 downloaded(match.group(1))
-    missing = [jar for jar in jars if not (target / jar.path).is_file()]
-    if missing:
-        raise _failure(missing, log)
+    return log, process.returncode
 
 
 def _module(jars: Sequence[Jar]) -> str:
@@ -73,21 +119,35 @@ def _module(jars: Sequence[Jar]) -> str:
     )
 
 
-def _command(target: Path, module: Path) -> list[str]:
+def _resolving_module(coordinates: str, without: Sequence[tuple[str, str]]) -> str:
+    organisation, artifact, version = map(quoteattr, coordinates.split(":"))
+    excluded = [
+        f"<exclude org={quoteattr(of)} module={quoteattr(name)}/>"
+        for of, name in without
+        if f"{of}:{name}" != coordinates.rpartition(":")[0]
+    ]
+    return (
+        '<ivy-module version="2.0"><info organisation="streamsql" module="plugin"/>\n'
+        '<configurations><conf name="default"/></configurations>\n'
+        f"<dependencies><dependency org={organisation} name={artifact} rev={version}"
+        ' conf="default->default"/>\n' + "\n".join(excluded) + "\n</dependencies></ivy-module>\n"
+    )
+
+
+def _command(target: Path, module: Path, default_settings: str) -> list[str]:
     ivy_jars = sorted(pyspark_jars_dir().glob("ivy-[0-9]*.jar"))
     if not ivy_jars:
         raise ExternalError(f"no ivy jar in {pyspark_jars_dir()}")
     command = [str(find_java().program), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command += ["-jar", str(ivy_jars[-1])]
-    command += ["-settings", str(_settings(target)), "-ivy", str(module)]
-    command += ["-m2compatible", "-notransitive", "-types", "jar", "bundle"]
+    command += ["-settings", str(_settings(target, default_settings)), "-ivy", str(module)]
+    command += ["-m2compatible", "-types", "jar", "bundle"]
     # An Ivy cache of its own: a shared one may hold a half-written or a foreign file.
     command += ["-cache", str(target / "ivy-cache")]
-    command += ["-retrieve", str(target / "[organisation]" / "[artifact]-[revision].jar")]
     return command
 
 
-def _settings(target: Path) -> Path:
+def _settings(target: Path, default_settings: str) -> Path:
     chosen = os.environ.get(SETTINGS_VARIABLE)
     if chosen:
         path = Path(chosen).expanduser()
@@ -98,7 +158,7 @@ def _settings(target: Path) -> Path:
     if own.is_file():
         return own
     default = target / "ivysettings.xml"
-    default.write_text(_DEFAULT_SETTINGS, encoding="utf-8")
+    default.write_text(default_settings, encoding="utf-8")
     return default
 
 
@@ -115,6 +175,5 @@ def _failure(missing: Sequence[Jar], log: Sequence[str]) -> ExternalError:
         f"cannot fetch {names}{more}",
         retryable=True,
         detail="\n".join(causes[:3]) or None,
-        hint="The jars are fetched once, from Maven Central: connect to the network and try "
-        f"again, or name a mirror by an ivysettings.xml in {SETTINGS_VARIABLE}.",
+        hint=_REPOSITORY_HINT.format("The jars are fetched once,"),
     )

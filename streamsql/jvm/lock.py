@@ -11,11 +11,23 @@ from typing import Literal, get_args
 
 from streamsql.errors import InternalError
 
-Group = Literal["spark", "kafka", "postgresql", "s3", "java-lint", "java-test", "java-client"]
-"""`spark`: the connector, always needed; `kafka`: the embedded broker; `postgresql`: the driver of
+Group = Literal[
+    "spark",
+    "kafka",
+    "connect",
+    "postgresql",
+    "s3",
+    "java-lint",
+    "java-test",
+    "java-client",
+    "connect-test",
+]
+"""`spark`: the connector, always needed; `kafka`: the embedded broker; `connect`: the embedded
+Connect worker, fetched by the first statement about connectors; `postgresql`: the driver of
 lookup tables, fetched by the first query that asks a database; `s3`: the client of object stores,
 for checkpoints that are in one; in a checkout alone: `java-lint` and `java-test`, what checks and
-tests the JVM part, and `java-client`, what tests talk to a server with."""
+tests the JVM part, `java-client`, what tests talk to a server with, and `connect-test`, a connector
+that tests install."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.cache import exclusive
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import inherited_environment
+from streamsql.jvm.servers import HOST, last_errors
 from streamsql.kafka.broker_config import (
-    HOST,
     MAIN_CLASS,
     Ports,
     choose_ports,
@@ -277,7 +277,7 @@ def _await_answer(ports: Ports, deadline: float, alive: Callable[[], bool], data
         if not alive():
             raise ExternalError(
                 "the embedded broker did not start",
-                detail=_last_output(data),
+                detail=last_errors(data.logs / "kafka.log", data.logs / "kafka.out"),
                 hint=f"Its log is {data.logs / 'kafka.log'}.",
             )
         # The client backs off after a refused connection: it comes when there is one to have.
@@ -291,18 +291,6 @@ def _await_answer(ports: Ports, deadline: float, alive: Callable[[], bool], data
             hint=f"Its log is {data.logs / 'kafka.log'}.",
             retryable=True,
         )
-
-
-def _last_output(data: DataDir) -> str | None:
-    """The last lines of what the process printed and logged."""
-    lines: list[str] = []
-    for name in ("kafka.log", "kafka.out"):
-        try:
-            text = (data.logs / name).read_text("utf-8", errors="replace")
-        except OSError:
-            continue
-        lines += [line for line in text.splitlines()[-200:] if "ERROR" in line or "Error" in line]
-    return "\n".join(lines[-3:]) or None
 
 
 def _accepts(ports: Ports) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import random
-import socket
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +11,8 @@ from pathlib import Path
 
 from streamsql.data_folder import DataDir
 from streamsql.jvm.java import OPTIMIZED_LATE, find_java
+from streamsql.jvm.servers import HOST, escaped, free_ports, is_free, write_logging
 
-HOST = "127.0.0.1"
 MAIN_CLASS = "io.streamsql.kafka.BrokerMain"
 
 # One node, few partitions, little memory, and answers without waiting for others.
@@ -66,22 +64,6 @@ broker.heartbeat.interval.ms=300
 metric.reporters=
 """
 
-_LOGGING = """\
-<Configuration status="OFF" shutdownHook="disable">
-  <Appenders>
-    <RollingFile name="file" fileName="{log}" filePattern="{log}.%i">
-      <PatternLayout pattern="%d{{ISO8601}} %-5p %c{{1}} %m%n"/>
-      <Policies><SizeBasedTriggeringPolicy size="10 MB"/></Policies>
-      <DefaultRolloverStrategy max="3"/>
-    </RollingFile>
-  </Appenders>
-  <Loggers>
-    <Root level="INFO"><AppenderRef ref="file"/></Root>
-    <Logger name="org.apache.kafka.common.config.AbstractConfig" level="WARN"/>
-  </Loggers>
-</Configuration>
-"""
-
 
 @dataclass(frozen=True)
 class Ports:
@@ -98,25 +80,9 @@ class Ports:
 
 def choose_ports(remembered: Ports | None) -> Ports:
     """The ports of last time where they are still free, else others."""
-    if remembered and _is_free(remembered.client) and _is_free(remembered.controller):
+    if remembered and is_free(remembered.client) and is_free(remembered.controller):
         return remembered
-    client, controller, *_ = (port for port in random.sample(_PORTS, 100) if _is_free(port))
-    return Ports(client, controller)
-
-
-_PORTS = range(20_000, 32_768)
-"""Below Linux's ephemeral ports, which another connection could take before Kafka."""
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As Kafka binds: lingering connections are ignored.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
+    return Ports(*free_ports(2))
 
 
 def marker(data: DataDir) -> str:
@@ -131,11 +97,10 @@ def write_config(data: DataDir, ports: Ports) -> Path:
         host=HOST,
         port=ports.client,
         controller_port=ports.controller,
-        storage=_escaped(data.kafka / "storage"),
+        storage=escaped(str(data.kafka / "storage")),
     )
     path.write_text(text, encoding="latin-1")
-    logging = _LOGGING.format(log=_xml(data.logs / "kafka.log"))
-    (data.kafka / "log4j2.xml").write_text(logging, encoding="utf-8")
+    write_logging(data.kafka / "log4j2.xml", data.logs / "kafka.log")
     return path
 
 
@@ -167,13 +132,3 @@ def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool
 def _cluster_id() -> str:
     """A random one; never with a leading '-', which the format tool reads as an option."""
     return "s" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:21]
-
-
-def _escaped(path: Path) -> str:
-    r"""For a properties file: ASCII, with \ as the escape."""
-    text = str(path).replace("\\", "\\\\")
-    return "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in text)
-
-
-def _xml(path: Path) -> str:
-    return str(path).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -25,5 +25,6 @@ def start_queries(state: EngineState) -> None:
     state.watch.start(state.queries.topics, state.launcher.status)
     state.queries.start()
     state.serving.start(eager=state.config.serve_tables)
+    state.services.resume_connectors()
     if state.config.warm_up:
         start_warm_up(state)

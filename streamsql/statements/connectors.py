@@ -3,6 +3,7 @@ of the catalog or the statement log."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from streamsql.catalog import Catalog
@@ -31,7 +32,8 @@ def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
     if "/" in statement.name:
         # Connect would create it, but its URL could not be used.
         raise ConfigError("connector names cannot contain a slash")
-    config = _config(statement.properties)
+    defaults = client.source_defaults if statement.type is ConnectorType.SOURCE else {}
+    config = {**defaults, **_config(statement.properties)}
     try:
         _check_class(client, statement.type, config.get(CLASS))
     except ConfigError as error:
@@ -91,7 +93,7 @@ def describe(statement: DescribeConnector, context: Context) -> Iterable[Result]
     tasks = [(task.id, task.state) for task in connector.tasks]
     results.append(Rows(_fields("Task ID", "State"), tasks))
     results += [
-        Text(f"Task {task.id} failed: {task.trace.strip()}\n")
+        Text(f"Task {task.id} failed: {_failure(task.trace.strip())}\n")
         for task in connector.tasks
         if task.trace
     ]
@@ -113,6 +115,12 @@ def _facts(connector: Connector) -> str:
         "Error": connector.trace,
     }
     return "\n".join(f"{title:<8}: {fact}" for title, fact in facts.items() if fact)
+
+
+def _failure(trace: str) -> str:
+    """The stack trace, with its last cause first."""
+    causes = re.findall(r"^\s*Caused by: (.+)$", trace, re.MULTILINE)
+    return f"{causes[-1]}\n{trace}" if causes else trace
 
 
 def _sources(catalog: Catalog, topics: Iterable[str]) -> list[tuple[str, str, str]]:
@@ -142,7 +150,7 @@ def show_plugins(context: Context) -> Iterable[Result]:
 
 
 def _client(context: Context) -> ConnectClient:
-    return ConnectClient.of(context.session.properties)
+    return context.state.services.connect(context.session.properties)
 
 
 def _fields(*names: str) -> tuple[Field, ...]:

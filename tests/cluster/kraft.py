@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient
 from streamsql.data_folder import DataDir
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
-from streamsql.kafka.broker_config import HOST, Ports, choose_ports, command, write_config
+from streamsql.jvm.servers import HOST
+from streamsql.kafka.broker_config import Ports, choose_ports, command, write_config
 
 COUNT = 3
 START_SECONDS = 120.0

@@ -12,7 +12,8 @@ import trustme
 from streamsql.data_folder import DataDir
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
-from streamsql.kafka.broker_config import HOST, choose_ports, command, write_config
+from streamsql.jvm.servers import HOST
+from streamsql.kafka.broker_config import choose_ports, command, write_config
 from streamsql.kafka.client import KafkaClient
 
 START_SECONDS = 120.0

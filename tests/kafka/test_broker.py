@@ -20,13 +20,13 @@ import pytest
 
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
+from streamsql.jvm.servers import HOST
 from streamsql.kafka.broker import (
     EmbeddedBroker,
     broker_status,
     start_detached,
     stop_detached,
 )
-from streamsql.kafka.broker_config import HOST
 from streamsql.kafka.client import KafkaClient, NewRecord
 from tests.awaiting import await_until
 

@@ -8,8 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streamsql.config import EngineConfig
+from streamsql.connectors.client import ConnectClient
+from streamsql.connectors.embedded.config import config_topic
+from streamsql.connectors.embedded.worker import EmbeddedConnect
 from streamsql.data_folder import DataDir
-from streamsql.errors import ConfigError, ExternalError
+from streamsql.errors import ConfigError, ExternalError, UnsupportedError
 from streamsql.executor.services.background import Report, Service, StartupStep
 from streamsql.executor.services.store import Store
 from streamsql.executor.spark.cluster import checked_settings, live_slots, master_of
@@ -17,7 +20,7 @@ from streamsql.executor.spark.jvm_ends import DYING_SECONDS
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
-from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
+from streamsql.properties import CONNECT_URL, SCHEMA_REGISTRY_URL, with_owned_secrets
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
 from streamsql.sizes import Sizes
@@ -48,6 +51,7 @@ class Services:
         self._runtime: SparkRuntime | None = None
         self._registry: EmbeddedRegistry | None = None
         self._registry_lock = threading.Lock()
+        self._connect = EmbeddedConnect(data, lambda: self.kafka.get().java_settings)
         self._closing = threading.Event()
         self.jars: Service[bool] = Service("jars", self._fetch_jars)
         self.kafka: Service[KafkaClient] = Service("kafka", self._start_kafka)
@@ -125,6 +129,41 @@ class Services:
                 registry.start()
                 self._registry = registry
             return RegistryClient.at(self._registry.url)
+
+    def connect(self, properties: Mapping[str, str]) -> ConnectClient:
+        """The Connect cluster of these session properties, otherwise the embedded worker, which
+        starts on first use. UnsupportedError for the latter with several servers."""
+        named = ConnectClient.of(properties)
+        if named is not None:
+            return named
+        if self._config.service_id is not None:
+            raise UnsupportedError(
+                "servers of a service have no embedded Kafka Connect worker",
+                hint=f"SET '{CONNECT_URL}' = 'http://host:8083';",
+            )
+        self._open()
+        return self._connect.client()
+
+    def resume_connectors(self) -> None:
+        """Starts the embedded worker if it has connectors; returns before they run."""
+        topic = config_topic(self._data)
+        if self._config.service_id is None and self.kafka.get().partitions(topic) is not None:
+            # A transaction of the last worker may be open, which delays the reading.
+            resuming = threading.Thread(target=self._resume, args=(topic,), name="connect resume")
+            resuming.daemon = True
+            resuming.start()
+
+    def _resume(self, topic: str) -> None:
+        client, found = self.kafka.get(), dict[bytes, bool]()
+        with suppress(ExternalError):
+            records = client.consume(
+                topic, until=client.end_offsets(topic), stop=self._closing.is_set
+            )
+            for record in records:
+                if record.key is not None and record.key.startswith(b"connector-"):
+                    found[record.key] = record.value is not None
+            if any(found.values()):
+                self._connect.resume()
 
     def _fetch_jars(self, report: Report) -> bool:
         progress = _progress(report, "fetching Spark's Kafka connector")
@@ -235,6 +274,7 @@ class Services:
             if self._registry is not None:
                 self._registry.stop()
         client = self.kafka.settle(CLOSE_SECONDS)
+        self._connect.close()
         try:
             if client is not None:
                 client.close()

@@ -25,14 +25,12 @@ import org.slf4j.LoggerFactory;
  * not on the class path of the build.
  */
 public final class BrokerMain {
-  private static final long SHUTDOWN_MILLIS = 15_000;
-
   private BrokerMain() {}
 
   public static void main(String[] args) throws Exception {
     Path config = Path.of(args[0]);
     if (args[2].equals("attached")) {
-      watch("streamsql-parent-watch", BrokerMain::exitAtEndOfInput);
+      ParentWatch.start();
     }
     Properties properties = new Properties();
     // By streams, as Kafka does: non-ASCII letters are escaped in the file.
@@ -86,32 +84,6 @@ public final class BrokerMain {
     }
     Files.delete(freshConfig);
     Files.move(fresh, storage, StandardCopyOption.ATOMIC_MOVE);
-  }
-
-  private static void exitAtEndOfInput() {
-    try {
-      System.in.transferTo(OutputStream.nullOutputStream());
-    } catch (IOException e) {
-      // A broken pipe means the same as its end: the engine has exited.
-    }
-    watch("streamsql-halt", BrokerMain::haltLate);
-    System.exit(0);
-  }
-
-  /** Bounds a shutdown that hangs; the broker's log is made to survive a halt. */
-  private static void haltLate() {
-    try {
-      Thread.sleep(SHUTDOWN_MILLIS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    Runtime.getRuntime().halt(1);
-  }
-
-  private static void watch(String name, Runnable body) {
-    Thread thread = new Thread(body, name);
-    thread.setDaemon(true);
-    thread.start();
   }
 
   private static void deleteTree(Path root) throws IOException {

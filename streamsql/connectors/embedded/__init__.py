@@ -1,0 +1,1 @@
+"""The embedded Kafka Connect worker, and its plugins."""

@@ -1,0 +1,213 @@
+"""The embedded Kafka Connect worker: a real one, with Kafka's file connectors as its plugin."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import psutil
+import pytest
+from awaiting import await_until
+from engine.offline import Offline
+
+from streamsql.config import EngineConfig
+from streamsql.connectors.embedded.plugins import install
+from streamsql.connectors.embedded.worker import WorkerStatus, worker_status
+from streamsql.data_folder import DataDir
+from streamsql.errors import ConfigError, ExternalError, UnsupportedError
+from streamsql.jvm.jars import ensure_jars
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
+
+pytestmark = pytest.mark.kafka
+
+PATIENCE = 60.0
+SECRET = "canary-5f1b"
+
+
+class Worker:
+    """An engine without Spark, whose connectors read and write files below `folder`."""
+
+    def __init__(self, folder: Path, bootstrap: str) -> None:
+        self.folder, self._bootstrap = folder, bootstrap
+        self.data = DataDir.at(folder / "data")
+        self.engine = self.started()
+
+    def started(self) -> Offline:
+        engine = Offline(self.data.root, self._bootstrap)
+        engine.state.services.kafka.start()
+        engine.state.services.resume_connectors()
+        return engine
+
+    def restart(self) -> None:
+        self.close()
+        self.engine = self.started()
+
+    def close(self) -> None:
+        self.engine.close()
+        self.engine.state.services.close()
+
+    @property
+    def status(self) -> WorkerStatus:
+        found = worker_status(self.data)
+        assert found is not None
+        return found
+
+    def await_task(self, name: str, state: str) -> list[str]:
+        """What DESCRIBE shows once the connector's task has the state."""
+        found: list[str] = []
+
+        def has_state() -> bool:
+            found[:] = self.engine.texts(f"DESCRIBE CONNECTOR {name};")
+            return f"0 | {state}" in found
+
+        await_until(has_state, f"{name} is {state}: {found}", PATIENCE, every=0.2)
+        return found
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker) -> Iterator[Worker]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TEST_CONNECT_SECRET", SECRET)
+        folder = tmp_path_factory.mktemp("connect")
+        worker = Worker(folder, broker.bootstrap)
+        (plugin,) = ensure_jars("connect-test")
+        install(worker.data, str(plugin))
+        try:
+            yield worker
+        finally:
+            worker.close()
+
+
+def values(kafka: KafkaClient, topic: str) -> list[bytes | None]:
+    if kafka.partitions(topic) is None:
+        return []
+    return [r.value for r in kafka.consume(topic, until=kafka.end_offsets(topic))]
+
+
+def test_nothing_is_started_without_a_connector(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    idle = Worker(tmp_path, broker.bootstrap)
+    idle.engine.run("SHOW STREAMS;")
+    idle.close()
+    assert worker_status(idle.data) is None
+    assert not idle.data.connect.exists()
+
+
+def test_the_first_statement_starts_it(worker: Worker) -> None:
+    assert worker.engine.texts("SHOW CONNECTORS;") == []
+    found = worker.engine.texts("SHOW CONNECTOR PLUGINS;")
+    assert any("FileStreamSourceConnector | SOURCE | 4.3.1" in line for line in found)
+    files = ("users.properties", "login.conf", "worker.properties")
+    modes = {stat.S_IMODE((worker.data.connect / name).stat().st_mode) for name in files}
+    assert modes == {0o600}
+
+
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_source_writes_each_line_once_across_restarts(
+    worker: Worker, kafka: KafkaClient, topic_name: str, killed: bool
+) -> None:
+    lines = worker.folder / f"{topic_name}.txt"
+    secrets = worker.folder / "secrets.properties"
+    lines.write_text("one\ntwo\n")
+    secrets.write_text(f"file={lines}\n")
+    worker.engine.run(f"""CREATE SOURCE CONNECTOR lines WITH (
+        'connector.class' = 'FileStreamSource', 'topic' = '{topic_name}',
+        'file' = '${{file:{secrets}:file}}', 'login.password' = '${{env:TEST_CONNECT_SECRET}}',
+        'value.converter' = 'org.apache.kafka.connect.storage.StringConverter');""")
+
+    def await_lines(*expected: bytes) -> None:
+        await_until(
+            lambda: len(values(kafka, topic_name)) >= len(expected), "lines", PATIENCE, every=0.2
+        )
+        assert values(kafka, topic_name) == list(expected)
+
+    def add(line: str) -> None:
+        with lines.open("a") as file:
+            file.write(line)
+
+    await_lines(b"one", b"two")
+    stopped = psutil.Process(worker.status.pid)
+    if killed:
+        stopped.kill()
+        stopped.wait(PATIENCE)
+    else:
+        worker.restart()
+    assert not stopped.is_running()
+    add("three\n")
+    await_lines(b"one", b"two", b"three")
+    assert worker.status.pid != stopped.pid
+    worker.await_task("LINES", "RUNNING")
+    logs = "".join(path.read_text() for path in worker.data.logs.iterdir())
+    assert SECRET not in logs
+    assert "password" not in "".join(worker.engine.texts("DESCRIBE CONNECTOR lines;"))
+    worker.engine.run("DROP CONNECTOR lines;")
+    assert worker.engine.texts("SHOW CONNECTORS;") == []
+
+
+def test_only_the_engine_may_use_its_rest_api(worker: Worker) -> None:
+    worker.engine.run("SHOW CONNECTORS;")
+    url = worker.status.url
+    assert url.startswith("http://127.0.0.1:")
+    for login in (None, ("streamsql", "guessed"), ("streamsql", "")):
+        for path in ("/", "/connectors", "/connector-plugins", "/health", "/admin/loggers"):
+            assert httpx2.get(url + path, auth=login).status_code == 401
+        assert httpx2.post(f"{url}/connectors", json={}, auth=login).status_code == 401
+        assert httpx2.delete(f"{url}/connectors/x", auth=login).status_code == 401
+    # The worker's own requests are signed instead.
+    for path in ("tasks", "fence"):
+        method = "POST" if path == "tasks" else "PUT"
+        refused = httpx2.request(method, f"{url}/connectors/x/{path}", json=[])
+        assert refused.status_code == 400
+        assert "signature" in refused.text
+    (address,) = (
+        c.laddr.ip
+        for c in psutil.Process(worker.status.pid).net_connections()
+        if c.status == psutil.CONN_LISTEN
+    )
+    assert address in ("127.0.0.1", "::ffff:127.0.0.1")
+
+
+def test_a_failed_task_is_shown_with_its_cause(worker: Worker, topic_name: str) -> None:
+    missing = worker.folder / "none" / "out.txt"
+    worker.engine.run(f"""CREATE SINK CONNECTOR lost WITH ('connector.class' = 'FileStreamSink',
+        'topics' = '{topic_name}', 'file' = '{missing}');""")
+    found = worker.await_task("LOST", "FAILED")
+    assert f"Task 0 failed: java.nio.file.NoSuchFileException: {missing}" in found
+    worker.engine.run("DROP CONNECTOR lost;")
+
+
+def test_what_a_reference_refers_to_is_in_no_answer(worker: Worker) -> None:
+    with pytest.raises(ConfigError) as raised:
+        worker.engine.run("""CREATE SINK CONNECTOR c WITH ('connector.class' = 'FileStreamSink',
+            'topics' = 't', 'tasks.max' = '${env:TEST_CONNECT_SECRET}');""")
+    assert raised.value.detail == "tasks.max: Invalid value behind the reference."
+    assert SECRET not in repr(raised.value.ksqldb)
+
+
+def test_it_rests_within_its_bound(worker: Worker) -> None:
+    worker.engine.run("SHOW CONNECTORS;")
+    assert psutil.Process(worker.status.pid).memory_info().rss < 250 << 20
+
+
+def test_changed_plugins_stop_it_until_they_are_restored(worker: Worker) -> None:
+    worker.engine.run("SHOW CONNECTORS;")
+    (plugin,) = ensure_jars("connect-test")
+    stopped = psutil.Process(worker.status.pid)
+    (worker.data.plugins / plugin.stem / plugin.name).write_bytes(b"forged")
+    (worker.data.plugins / f"{plugin.stem}.json").touch()
+    with pytest.raises(ExternalError, match="are not those that were installed"):
+        worker.engine.run("SHOW CONNECTORS;")
+    assert not stopped.is_running()
+    install(worker.data, str(plugin))
+    assert worker.engine.texts("SHOW CONNECTORS;") == []
+
+
+def test_the_servers_of_a_service_have_none(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    config = EngineConfig(tmp_path, broker.bootstrap, service_id="s")
+    with Offline(tmp_path / "own", broker.bootstrap) as engine:
+        engine.state.services._config = config
+        with pytest.raises(UnsupportedError) as raised:
+            engine.run("SHOW CONNECTORS;")
+    assert raised.value.hint == "SET 'ksql.connect.url' = 'http://host:8083';"
