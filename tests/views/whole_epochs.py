@@ -23,6 +23,18 @@ def cuts(kafka: KafkaClient) -> dict[int, dict[str, dict[str, int]]]:
     return {value["epoch"]: value["cut"] for value in begun}
 
 
+def batches_done(kafka: KafkaClient, topic: str) -> dict[int, int]:
+    """By epoch in which the view has written records, when it was done, in ms since the Unix
+    epoch."""
+    found, ends = {}, None
+    for mark in records(kafka, EPOCHS_TOPIC):
+        value = json.loads(mark.value or b"{}")
+        if json.loads(mark.key or b"{}").get("topic") == topic and value.get("ends") != ends:
+            ends = value.get("ends")
+            found[value["epoch"]] = mark.timestamp or 0
+    return found
+
+
 def whole_epochs(kafka: KafkaClient, topic: str) -> dict[int, dict[bytes, bytes]]:
     """By epoch and the key of a record, its value."""
     marks = (mark for mark in records(kafka, EPOCHS_TOPIC) if mark.key and mark.value)

@@ -11,10 +11,6 @@ from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.planner.operators import Operator, Scan, Sink, operators
 
-_WAIT_MS = "5"
-"""How long the broker may hold a fetch. A task reads up to an end that is there already, and waits
-for the fetch ahead of the batch before, by default half a second."""
-
 
 def of_view(root: Operator, context: LoweringContext) -> dict[str, str]:
     """Of a view, which takes part in them: ViewEpochs. It reads topics, and writes its own."""
@@ -30,8 +26,7 @@ def of_push(
 ) -> dict[str, str]:
     """Of a push query, which follows those of views: PushEpochs. `progress`: with marks also of
     epochs without news."""
-    options = _options({"push": topic, "progress": progress}, root, context)
-    return {**options, "kafka.fetch.max.wait.ms": _WAIT_MS}
+    return _options({"push": topic, "progress": progress}, root, context)
 
 
 def _options(query: Mapping[str, Any], root: Operator, context: LoweringContext) -> dict[str, str]:

@@ -1,5 +1,8 @@
 package io.streamsql.source;
 
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -11,6 +14,13 @@ import org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer;
 
 /** Reads a micro-batch's records of a partition with Spark's consumer, without its copies. */
 final class BatchReader implements PartitionReader<InternalRow> {
+  /**
+   * How long the broker may hold a fetch. A consumer sends the fetch of the records after a batch
+   * ahead, and the broker answers no other request of its connection meanwhile: with Kafka's
+   * default of 500 ms the next batch of a topic at rest waits for half a second.
+   */
+  private static final String MOST_WAIT_MILLIS = "5";
+
   private final KafkaBatchInputPartition input;
   private final KafkaDataConsumer consumer;
   private final RecordRow rows;
@@ -24,7 +34,9 @@ final class BatchReader implements PartitionReader<InternalRow> {
     next = range.fromOffset();
     end = range.untilOffset();
     rows = new RecordRow(range.topic(), range.partition(), input.includeHeaders());
-    consumer = KafkaDataConsumer.acquire(range.topicPartition(), input.executorKafkaParams());
+    Map<String, Object> settings = new HashMap<>(input.executorKafkaParams());
+    settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MOST_WAIT_MILLIS);
+    consumer = KafkaDataConsumer.acquire(range.topicPartition(), settings);
   }
 
   /** Creates the readers of a query's micro-batches; Spark's where offsets are unknown. */
