@@ -294,9 +294,11 @@ class EpochsTest {
     View slow = new View("slow", Set.of("base"), Set.of());
     View quick = new View("quick", Set.of("base"), Set.of());
     View reader = new View("reader", Set.of(), Set.of("slow", "quick"));
-    get(slow.batchSoon());
-    get(quick.batchSoon());
+    Thread slowKeepingUp = slow.keepUp();
+    Thread quickKeepingUp = quick.keepUp();
     get(reader.batchSoon());
+    stop(slowKeepingUp);
+    stop(quickKeepingUp);
     CompletableFuture<Long> read = reader.batchSoon();
     for (long n = 1; n <= 9; n++) {
       topics.written.put("base", n);
