@@ -158,14 +158,14 @@ class ExternalSink:
     reads: str
     query_id: str
     connection: str
-    """FILE or JDBC."""
+    """FILE, JDBC or ICEBERG."""
     path: str
-    """The folder of files; the URL of a database."""
+    """The folder of files; the URL of a database; the warehouse of Iceberg."""
     format: str
-    """Of files; of a database, the mode: UPSERT or APPEND."""
+    """Of files; of a table, the mode: UPSERT or APPEND."""
     statement: str = ""
     table: str = ""
-    """Of a database, and so are the login's parts."""
+    """Of a database or a warehouse, and so are the parts of the login to a database."""
     user: str = ""
     password: str = ""
     """A reference to it."""

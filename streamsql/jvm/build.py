@@ -90,8 +90,10 @@ def build_jar(
 
 
 def compile_class_path(progress: Progress | None = None) -> list[str]:
-    """Class path of our sources: the connector's jars and PySpark's."""
-    return [*map(str, ensure_jars("spark", progress)), str(pyspark_jars_dir() / "*")]
+    """Class path of our sources: the connector's jars, PySpark's, and Iceberg's behind them."""
+    jars = ensure_jars("spark", progress)
+    further = ensure_jars("iceberg", progress)
+    return [*map(str, jars), str(pyspark_jars_dir() / "*"), *map(str, further)]
 
 
 def compiler(class_path: Sequence[str], classes: Path) -> list[str]:

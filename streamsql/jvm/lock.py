@@ -17,6 +17,7 @@ Group = Literal[
     "connect",
     "postgresql",
     "s3",
+    "iceberg",
     "java-lint",
     "java-test",
     "java-client",
@@ -25,7 +26,8 @@ Group = Literal[
 """`spark`: the connector, always needed; `kafka`: the embedded broker; `connect`: the embedded
 Connect worker, fetched by the first statement about connectors; `postgresql`: the driver of
 lookup tables, fetched by the first query that asks a database; `s3`: the client of object stores,
-for checkpoints that are in one; in a checkout alone: `java-lint` and `java-test`, what checks and
+for checkpoints that are in one; `iceberg`: fetched by the first query that writes a table of it,
+and in a checkout by the build; in a checkout alone: `java-lint` and `java-test`, what checks and
 tests the JVM part, `java-client`, what tests talk to a server with, and `connect-test`, a connector
 that tests install."""
 

@@ -11,24 +11,32 @@ from streamsql.nodes import CreateSink, SelectQuery
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner import database_sinks as _databases
 from streamsql.planner import file_sinks as _files
+from streamsql.planner import iceberg_sinks as _iceberg
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.joins.lookups import check_not_read
-from streamsql.planner.operators import Export
+from streamsql.planner.operators import Export, Operator
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
+from streamsql.planner.sink_rows import selected
 from streamsql.planner.windows import span_text
 from streamsql.planner.with_clause.databases import check_taken
-from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
+from streamsql.planner.with_clause.properties import (
+    Place,
+    WithProperties,
+    names_taken,
+    read_properties,
+)
 from streamsql.planner.with_clause.query_ids import numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, PROCESSING_MODE, get_bool
 from streamsql.types import quote
 
-CONNECTIONS = ("FILE", "JDBC")
+_KINDS = {"FILE": _files, "JDBC": _databases, "ICEBERG": _iceberg}
+_OF_ALL = ("CONNECTION", "COMMIT_INTERVAL")
 
 
 def plan_create_sink(statement: CreateSink, planning: Planning) -> QueryStatementPlan | NothingToDo:
@@ -73,30 +81,52 @@ def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryS
     source = _source(statement, planning.catalog)
     given = read_properties(statement.properties, Place.SINK)
     connection = _connection(given, statement)
-    others = _files.PROPERTIES if connection == "JDBC" else _databases.PROPERTIES
+    kind = _KINDS[connection]
+    own = (*kind.PROPERTIES, *_OF_ALL)
+    others = tuple(name for name in names_taken(Place.SINK) if name not in own)
     check_taken(given, others, "sink", connection)
     of_files = connection == "FILE"
-    declare = _files.file_target if of_files else _databases.database_target
-    target = declare(statement, source, query_id, given, to_sql(statement))
-    interval = _interval(given, _files.INTERVAL if of_files else _databases.INTERVAL)
+    target = _target(statement, source, query_id, given)
+    interval = _interval(given, kind.INTERVAL)
     # In micro-batches whatever the session asks for: a real-time batch has no end.
     session = {n: v for n, v in planning.session.items() if n != PROCESSING_MODE}
-    columns = "*" if of_files else _databases.selected(source)
-    selected = parse_one(f"SELECT {columns} FROM {quote(source.name)} EMIT CHANGES")
-    assert isinstance(selected, SelectQuery)
-    query = replace(selected.query, span=statement.span)
+    columns = "*" if of_files else selected(source)
+    reading = parse_one(f"SELECT {columns} FROM {quote(source.name)} EMIT CHANGES")
+    assert isinstance(reading, SelectQuery)
+    query = replace(reading.query, span=statement.span)
     built = build_query(query, planning.catalog, None)
-    root: Export
-    if of_files:
-        root = _files.file_sink(built.root, target, interval, given)
-    else:
-        root = _databases.database_sink(built.root, source, target, interval, given)
+    root = _export(built.root, source, target, interval, given)
     plan = query_plan(root, query, built, replace(planning, session=session), query_id)
     together = "become files together" if of_files else "are committed together"
     why = f"the rows of each {span_text(interval).lower()} {together}"
     mode = ModeDecision(Mode.MICRO_BATCH, why)
     plan = replace(plan, mode=mode, guarantee=Guarantee.EXACTLY_ONCE)
     return QueryStatementPlan(plan, statement=statement, external=target)
+
+
+def _target(
+    statement: CreateSink, source: Source, query_id: str, given: WithProperties
+) -> ExternalSink:
+    text = to_sql(statement)
+    match _connection(given, statement):
+        case "FILE":
+            return _files.file_target(statement, source, query_id, given, text)
+        case "JDBC":
+            return _databases.database_target(statement, source, query_id, given, text)
+        case _:
+            return _iceberg.iceberg_target(statement, source, query_id, given, text)
+
+
+def _export(
+    rows: Operator, source: Source, target: ExternalSink, interval: int, given: WithProperties
+) -> Export:
+    match target.connection:
+        case "FILE":
+            return _files.file_sink(rows, target, interval, given)
+        case "JDBC":
+            return _databases.database_sink(rows, source, target, interval, given)
+        case _:
+            return _iceberg.iceberg_sink(rows, source, target, interval, given)
 
 
 def _source(statement: CreateSink, catalog: Catalog) -> Source:
@@ -120,11 +150,11 @@ def _connection(given: WithProperties, statement: CreateSink) -> str:
             hint="WITH (CONNECTION='FILE', PATH='/data/orders', FORMAT='PARQUET') writes files.",
             span=statement.span,
         )
-    if connection.upper() not in CONNECTIONS:
+    if connection.upper() not in _KINDS:
         raise UnsupportedError(
             f"unknown CONNECTION '{connection}' of a sink",
-            hint="CONNECTION='FILE' writes files, CONNECTION='JDBC' a table of a database; "
-            "connectors of Kafka Connect write elsewhere.",
+            hint="CONNECTION='FILE' writes files, CONNECTION='JDBC' a table of a database, "
+            "CONNECTION='ICEBERG' one of a lakehouse; connectors of Kafka Connect write elsewhere.",
             span=given.span("CONNECTION"),
         )
     return connection.upper()

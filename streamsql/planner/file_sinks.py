@@ -11,6 +11,7 @@ from streamsql.nodes import CreateSink
 from streamsql.planner.operators import FileSink, Operator
 from streamsql.planner.with_clause.databases import needed
 from streamsql.planner.with_clause.files import check_path, file_format
+from streamsql.planner.with_clause.names import NAME, name_of
 from streamsql.planner.with_clause.properties import WithProperties
 from streamsql.schema import Column, Kind
 from streamsql.types import BIGINT, BOOLEAN, DATE, INT, STRING, is_array, is_map, is_struct, quote
@@ -19,7 +20,7 @@ from streamsql.types import to_sql as type_text
 PROPERTIES = ("PATH", "FORMAT", "PARTITION_BY")
 INTERVAL = "60 SECONDS"
 _PARTITIONED_BY = (STRING, INT, BIGINT, BOOLEAN, DATE)
-_NAMES = re.compile(r"""\s*(?:`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([A-Za-z_][\w@]*))\s*(?:,|$)""")
+_NAMES = re.compile(rf"\s*{NAME}\s*(?:,|$)")
 
 
 def file_target(
@@ -89,9 +90,7 @@ def _listed_names(text: str, given: WithProperties) -> tuple[str, ...]:
     """The names of a list, in upper case unless they are quoted."""
     names, place = [], 0
     while match := _NAMES.match(text, place):
-        ticked, quoted, plain = match.groups()
-        upper = plain.upper() if plain else None
-        names.append(upper or (ticked or "").replace("``", "`") or quoted.replace('""', '"'))
+        names.append(name_of(match))
         place = match.end()
     ends_in_comma = text.rstrip().endswith(",")
     if place < len(text) or not names or ends_in_comma or len(set(names)) < len(names):

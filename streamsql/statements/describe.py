@@ -207,8 +207,8 @@ def _place_of(sink: ExternalSink) -> Mapping[str, str]:
     if sink.connection == "FILE":
         return {"Connection": "FILE", "Path": sink.path, "Format": sink.format}
     return {
-        "Connection": "JDBC",
-        "URL": sink.path,
+        "Connection": sink.connection,
+        "URL" if sink.connection == "JDBC" else "Warehouse": sink.path,
         "Table": sink.table,
         "Mode": sink.format,
         "User": sink.user,

@@ -287,7 +287,7 @@ def test_while_the_database_is_gone_the_query_waits_and_says_so(target: Target) 
         target.await_more_than(100)
         target.postgresql.stop()
         try:
-            says = f"the database of the sink is out of reach: {live.name('O')} in "
+            says = f"the destination of the sink is out of reach: {live.name('O')} in "
             await_until(
                 lambda: (
                     live.query(query).state is QueryState.WAITING

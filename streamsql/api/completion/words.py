@@ -30,17 +30,20 @@ WITH_PROPERTIES: dict[str, str] = {
     "KEY_SCHEMA_ID": "id of the key schema",
     "VALUE_SCHEMA_FULL_NAME": "name of the value's record or message",
     "KEY_SCHEMA_FULL_NAME": "name of the key's record or message",
-    "CONNECTION": "of a sink or a lookup table: FILE, JDBC",
+    "CONNECTION": "of a sink: FILE, JDBC, ICEBERG; of a lookup table: FILE, JDBC",
     "PATH": "of a sink: folder; of a lookup table: file or folder",
-    "PARTITION_BY": "of a sink: columns whose values are folders",
+    "PARTITION_BY": "of a sink: columns; in Iceberg transforms too: days(ts)",
     "COMMIT_INTERVAL": "of a sink: rows of this time are written together: '60 SECONDS'",
     "URL": "of a sink or a lookup table: database, 'jdbc:postgresql://host/db'",
     "DBTABLE": "of a lookup table: its name in the database",
-    "TABLE": "of a sink: its name in the database",
-    "MODE": "of a sink in a database: UPSERT, APPEND",
+    "TABLE": "of a sink: its name in the database, in Iceberg with its namespace",
+    "MODE": "of a sink in a table: UPSERT, APPEND",
     "USER": "of a sink or a lookup table: database user",
     "PASSWORD": "of a sink or a lookup table: reference to the password, '${env:NAME}'",
     "BATCH_ROWS": "of a sink in a database: maximum number of rows in a transaction",
+    "CATALOG": "of a sink in Iceberg: HADOOP, JDBC",
+    "WAREHOUSE": "of a sink in Iceberg: folder of its tables",
+    "SNAPSHOT_RETENTION": "of a sink in Iceberg: how long snapshots are kept: '6 HOURS'",
     "CACHE_TTL": "of a lookup table: maximum age of cached rows: '1 MINUTE'",
     "CACHE_ROWS": "of a lookup table: maximum number of cached rows",
     "MAX_LOOKUPS_PER_SECOND": "of a lookup table: maximum database queries per second",
@@ -50,7 +53,7 @@ WITH_PROPERTIES: dict[str, str] = {
 }
 """Property names of WITH (..) and their descriptions, the most common first."""
 
-_CONNECTIONS = {"FILE": "", "JDBC": ""}
+_CONNECTIONS = {"FILE": "", "JDBC": "", "ICEBERG": "sinks only"}
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "CUMULATING": "", "SESSION": ""}
 _NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}

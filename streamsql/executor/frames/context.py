@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from streamsql.executor.frames.layouts import Layouts, StoreLayout
-from streamsql.executor.spark.external import DatabaseTarget, FileTarget
+from streamsql.executor.spark.external import ExternalTarget
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.executor.spark.views import Dataflow
@@ -251,7 +251,7 @@ class StreamingQuerySpec:
     jvm: Jvm
     replay: Replay | None = None
     """Identifies committed rows; None: at-least-once delivery."""
-    external: FileTarget | DatabaseTarget | None = None
+    external: ExternalTarget | None = None
     """What it writes outside Kafka, if anything."""
     muted: Muted | None = None
     """Replaces the sink; None: the sink."""

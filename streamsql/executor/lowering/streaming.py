@@ -17,14 +17,15 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.lowering.epochs import of_push
 from streamsql.executor.lowering.views import inputs_of, is_view
-from streamsql.executor.operators import aggregate, database_sink, file_sink, sink
+from streamsql.executor.operators import aggregate, database_sink, file_sink, iceberg_sink, sink
 from streamsql.executor.operators.lowering import lowering_of
-from streamsql.executor.spark.external import DatabaseTarget, FileTarget
+from streamsql.executor.spark.external import ExternalTarget
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.operators import (
     DatabaseSink,
     Export,
     FileSink,
+    IcebergSink,
     Limit,
     Operator,
     Scan,
@@ -108,10 +109,15 @@ def _lower(node: Operator, scope: Scope) -> DataFrame:
     return lowering_of(type(node)).stream(node, inputs, scope)
 
 
-def _external(root: Operator, scope: Scope) -> FileTarget | DatabaseTarget | None:
-    if isinstance(root, FileSink):
-        return file_sink.target_of(root)
-    return database_sink.target_of(root, scope) if isinstance(root, DatabaseSink) else None
+def _external(root: Operator, scope: Scope) -> ExternalTarget | None:
+    match root:
+        case FileSink():
+            return file_sink.target_of(root)
+        case DatabaseSink():
+            return database_sink.target_of(root, scope)
+        case IcebergSink():
+            return iceberg_sink.target_of(root, scope)
+    return None
 
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:

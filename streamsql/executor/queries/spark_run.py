@@ -174,7 +174,7 @@ _OUT_OF_MEMORY = re.compile(
 _FRAME = re.compile(r"at (?:app//)?io\.streamsql\.(?:\w+\.)*(\w+)[.$]")
 _TOO_LARGE = "too large for the engine's memory"
 _LOOKUP = "what is looked up is out of reach"
-_SINK = "the database of the sink is out of reach"
+_SINK = "the destination of the sink is out of reach"
 _OF_A_TASK = re.compile(r"^.*Job aborted due to stage failure: .* \(TID \d+\) \([^()]*\): ")
 """What Spark puts before the error of a task that has no cause."""
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")

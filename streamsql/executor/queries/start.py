@@ -22,7 +22,6 @@ from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import has_commits, remove_torn_files
 from streamsql.executor.spark.bridge import Bridge
-from streamsql.executor.spark.external import DatabaseTarget, FileTarget
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
 from streamsql.planner.plans.delivery import Replay
@@ -75,7 +74,7 @@ def start(
         **spec.producer_settings,
     }
     if spec.external is not None and not _is_silent(spec):
-        rows = _external_writer(spec, spec.external)
+        rows = spec.jvm.external_writer(spec.frame, spec.checkpoint, spec.external, spec.log)
     else:
         sink = None if _is_silent(spec) else _sink(spec, settings, trigger, properties)
         rows = _writer(spec, sink)
@@ -97,14 +96,6 @@ def start(
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error
-
-
-def _external_writer(
-    spec: StreamingQuerySpec, target: FileTarget | DatabaseTarget
-) -> DataStreamWriter:
-    if isinstance(target, FileTarget):
-        return spec.jvm.file_writer(spec.frame, spec.checkpoint, target)
-    return spec.jvm.database_writer(spec.frame, target, spec.log)
 
 
 def _is_silent(spec: StreamingQuerySpec) -> bool:

@@ -1,4 +1,4 @@
-"""The drivers of databases, which are only on the class path of queries that use one."""
+"""Drivers of databases and Iceberg: only queries that use them have them on the class path."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def database_driver(session: SparkSession) -> list[str]:
         for jar in jars:
             cast(Any, spark)._jsc.addJar(jar)
     return jars
+
+
+def iceberg_jars() -> list[str]:
+    """The files of Iceberg, downloaded if necessary."""
+    return [str(path) for path in ensure_jars("iceberg")]

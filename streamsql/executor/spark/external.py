@@ -1,7 +1,8 @@
-"""What queries write outside Kafka; `Jvm.file_writer` and `Jvm.database_writer` write it."""
+"""What queries write outside Kafka; `Jvm.external_writer` writes it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -35,3 +36,25 @@ class DatabaseTarget:
     rows: int
     interval_ms: int
     """From one batch to the next."""
+
+
+@dataclass(frozen=True)
+class IcebergTarget:
+    """The table of Iceberg that rows are written to: io.streamsql.iceberg.IcebergTarget documents
+    its parts."""
+
+    name: str
+    topic: str
+    catalog: str
+    properties: Mapping[str, str]
+    table: str
+    schema: str
+    keys: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    retention_ms: int
+    jars: tuple[str, ...]
+    interval_ms: int
+    """From one batch to the next."""
+
+
+ExternalTarget = FileTarget | DatabaseTarget | IcebergTarget

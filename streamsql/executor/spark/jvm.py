@@ -18,7 +18,12 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
-from streamsql.executor.spark.external import DatabaseTarget, FileTarget
+from streamsql.executor.spark.external import (
+    DatabaseTarget,
+    ExternalTarget,
+    FileTarget,
+    IcebergTarget,
+)
 from streamsql.schema import OnViolation
 from streamsql.storage.location import Location
 
@@ -312,22 +317,28 @@ class Jvm:
         cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(cast(Any, rows)._jdf, sink)
         return writer
 
-    def file_writer(
-        self, rows: DataFrame, checkpoint: Location, files: FileTarget
+    def external_writer(
+        self, rows: DataFrame, checkpoint: Location, target: ExternalTarget, log: ProcessingLog
     ) -> DataStreamWriter:
-        """A stream writer of rows as files, each batch's exactly once: io.streamsql.sinks."""
+        """A stream writer of rows outside Kafka, each exactly once. A table is created or checked
+        at once."""
         writer = rows.writeStream
-        cast(Any, writer)._jwrite = self._io.sinks.FileSink.write(
-            cast(Any, rows)._jdf, str(checkpoint), files.path, files.format, files.partition_by
-        )
+        frame, folder = cast(Any, rows)._jdf, str(checkpoint)
+        sinks = self._io.sinks
+        match target:
+            case FileTarget(path, format, partition_by):
+                java = sinks.FileSink.write(frame, folder, path, format, partition_by)
+            case DatabaseTarget():
+                java = sinks.JdbcSink.write(frame, self._database(target), log.java)
+            case IcebergTarget():
+                table = self._iceberg_table(target)
+                java = self._io.iceberg.IcebergSink.write(frame, folder, table, log.java)
+        cast(Any, writer)._jwrite = java
         return writer
 
-    def database_writer(
-        self, rows: DataFrame, target: DatabaseTarget, log: ProcessingLog
-    ) -> DataStreamWriter:
-        """A stream writer of rows to a table, which is created or checked at once: JdbcSink."""
+    def _database(self, target: DatabaseTarget) -> Any:
         login = target.url, target.user, target.password, target.jars
-        java = self._io.sinks.JdbcTarget(
+        return self._io.sinks.JdbcTarget(
             target.name,
             target.topic,
             self._io.databases.Database(*login),
@@ -337,11 +348,20 @@ class Jvm:
             target.keys,
             target.rows,
         )
-        writer = rows.writeStream
-        cast(Any, writer)._jwrite = self._io.sinks.JdbcSink.write(
-            cast(Any, rows)._jdf, java, log.java
+
+    def _iceberg_table(self, target: IcebergTarget) -> Any:
+        return self._io.iceberg.IcebergTarget(
+            target.name,
+            target.topic,
+            target.catalog,
+            target.properties,
+            target.table,
+            target.schema,
+            target.keys,
+            target.partition_by,
+            target.retention_ms,
+            target.jars,
         )
-        return writer
 
     def error_guard(self, log: ProcessingLog, step: str) -> Any:
         """The Java object that notes failures of expressions: ErrorGuard."""

@@ -8,6 +8,7 @@ from streamsql.planner.operators.export import *
 from streamsql.planner.operators.file_sink import *
 from streamsql.planner.operators.filter import *
 from streamsql.planner.operators.flat_map import *
+from streamsql.planner.operators.iceberg_sink import *
 from streamsql.planner.operators.items import *
 from streamsql.planner.operators.join import *
 from streamsql.planner.operators.limit import *

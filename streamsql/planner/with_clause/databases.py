@@ -48,9 +48,13 @@ def database_url(given: WithProperties, what: str, span: Span | None) -> str:
             hint=f"URL='{EXAMPLE}'.",
             span=given.span("URL"),
         )
+    check_password_free(url, given)
+    return url
+
+
+def check_password_free(url: str, given: WithProperties) -> None:
     if _IN_URL.search(url):
         raise given.invalid("URL", "it contains a password, which would be shown: use PASSWORD")
-    return url
 
 
 def database_table(name: str, given: WithProperties, span: Span | None) -> str:

@@ -62,6 +62,9 @@ _TAKEN = {
         "USER",
         "PASSWORD",
         "BATCH_ROWS",
+        "CATALOG",
+        "WAREHOUSE",
+        "SNAPSHOT_RETENTION",
         "COMMIT_INTERVAL",
     ),
     Place.LOOKUP: (

@@ -9,9 +9,9 @@ public enum ErrorCode {
   MEMORY_LIMIT,
   /** A file or a database that a lookup join reads is not available. */
   LOOKUP_UNAVAILABLE,
-  /** The database of a sink is not available. */
+  /** The database or the catalog of a sink is not available. */
   SINK_UNAVAILABLE,
-  /** The table of a sink in a database cannot hold its rows. */
+  /** The table of a sink cannot hold its rows. */
   SINK_MISMATCH,
   /** Kafka deleted records before the query read them. */
   DATA_LOSS,

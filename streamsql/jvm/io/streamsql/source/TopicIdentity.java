@@ -22,8 +22,11 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * the file also holds the offsets at which its first batch there began: if that batch is repeated,
  * these still belong to the old topic. All others belong to the new one.
  */
-final class TopicIdentity {
+public final class TopicIdentity {
   private static final String FILE = "topic.json";
+
+  /** Spark's folder for a query's first source. */
+  private static final String ONLY_SOURCE = "sources/0";
 
   private final CheckpointFileManager files;
   private final Path path;
@@ -66,6 +69,12 @@ final class TopicIdentity {
       throw new UncheckedIOException("cannot read " + path, e);
     }
     return found;
+  }
+
+  /** The id of the topic that the batch in progress reads, for a query with one; empty: unknown. */
+  public static String known(String checkpoint, Configuration settings, String topic) {
+    String id = in(checkpoint + Path.SEPARATOR + ONLY_SOURCE, settings, topic).id;
+    return id == null ? "" : id;
   }
 
   String id() {

@@ -1,0 +1,137 @@
+"""IcebergSink: rows in the form of a table of Iceberg."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from streamsql import types
+from streamsql.errors import InternalError, UnsupportedError
+from streamsql.executor.frames.context import (
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.executor.spark.cluster import is_this_machine
+from streamsql.executor.spark.drivers import database_driver, iceberg_jars
+from streamsql.executor.spark.external import IcebergTarget
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.operators import IcebergSink
+from streamsql.schema import Column
+from streamsql.types import SQLType
+
+_FOLDED = re.compile(r"[A-Z_][A-Z0-9_]*")
+_PRIMITIVES = {
+    types.BOOLEAN.this: "boolean",
+    types.INT.this: "int",
+    types.BIGINT.this: "long",
+    types.DOUBLE.this: "double",
+    types.STRING.this: "string",
+    types.BYTES.this: "binary",
+    types.DATE.this: "date",
+    types.TIME.this: "time",
+    types.TIMESTAMP.this: "timestamptz",
+}
+
+
+def lower(node: IcebergSink, inputs: Inputs, scope: Scope) -> DataFrame:
+    """The columns of the table, whether the record has no value, and its place."""
+    (rows,) = inputs
+    return rows.where(scope.jvm.written(scope.query_id)).select(
+        *(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema),
+        quoted(NULL_COLUMN),
+        quoted(PARTITION_COLUMN).cast("int").alias(PARTITION_COLUMN),
+        quoted(OFFSET_COLUMN).cast("bigint").alias(OFFSET_COLUMN),
+    )
+
+
+def target_of(node: IcebergSink, scope: Scope) -> IcebergTarget:
+    target, spark = node.target, scope.context.spark
+    if not is_this_machine(spark.sparkContext.master or "local"):
+        raise UnsupportedError(
+            "a sink with CONNECTION='ICEBERG' on a Spark cluster: its warehouse is a folder of one "
+            "machine",
+            hint="Run the engine without --master.",
+        )
+    properties = {"warehouse": f"file:{target.path}"}
+    jars = iceberg_jars()
+    if node.url:
+        properties |= {"uri": node.url, "jdbc.schema-version": "V1"}
+        properties |= {"jdbc.user": target.user} if target.user else {}
+        properties |= {"jdbc.password": target.password} if target.password else {}
+        jars += database_driver(spark)
+    return IcebergTarget(
+        name=target.name,
+        topic=node.topic,
+        catalog=node.catalog,
+        properties=properties,
+        table=target.table,
+        schema=iceberg_schema(node.schema.columns, node.keys),
+        keys=tuple(_name(key) for key in node.keys),
+        partition_by=tuple(
+            f"{part.name} {part.width} {_name(part.column)}" for part in node.partition_by
+        ),
+        retention_ms=node.retention_ms,
+        jars=tuple(jars),
+        interval_ms=node.interval_ms,
+    )
+
+
+def iceberg_schema(columns: Sequence[Column], keys: Sequence[str]) -> str:
+    """The columns as Iceberg's JSON, the keys required; ids are those of this text alone."""
+    ids = count(1)
+    fields = [_field(c.name, c.type, c.name in keys, ids) for c in columns]
+    identifiers = [field["id"] for field, c in zip(fields, columns, strict=True) if c.name in keys]
+    schema = {"type": "struct", "schema-id": 0, "fields": fields}
+    return json.dumps(schema | ({"identifier-field-ids": identifiers} if identifiers else {}))
+
+
+def _field(name: str, t: SQLType, required: bool, ids: Iterator[int]) -> dict[str, Any]:
+    own = next(ids)
+    return {"id": own, "name": _name(name), "required": required, "type": _type(t, ids)}
+
+
+def _type(t: SQLType, ids: Iterator[int]) -> Any:
+    if types.is_decimal(t):
+        precision, scale = types.precision_scale(t)
+        return f"decimal({precision}, {scale})"
+    if types.is_array(t):
+        return {
+            "type": "list",
+            "element-id": next(ids),
+            "element": _type(types.element_type(t), ids),
+            "element-required": False,
+        }
+    if types.is_map(t):
+        return {
+            "type": "map",
+            "key-id": next(ids),
+            "key": _type(types.key_type(t), ids),
+            "value-id": next(ids),
+            "value": _type(types.element_type(t), ids),
+            "value-required": False,
+        }
+    if types.is_struct(t):
+        return {
+            "type": "struct",
+            "fields": [_field(name, kind, False, ids) for name, kind in types.fields(t)],
+        }
+    if t.this not in _PRIMITIVES:
+        raise InternalError(f"no type of Iceberg for {types.to_sql(t)}")
+    return _PRIMITIVES[t.this]
+
+
+def _name(name: str) -> str:
+    """Names are in upper case here and in lower case there, unless they were quoted."""
+    return name.lower() if _FOLDED.fullmatch(name) else name
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -1,0 +1,50 @@
+package io.streamsql.iceberg;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The table of Iceberg that a sink writes.
+ *
+ * @param name of the sink
+ * @param topic whose records are the rows
+ * @param catalog HADOOP or JDBC
+ * @param properties of the catalog in Iceberg's names; values may contain references to secrets
+ * @param table its namespace and name
+ * @param schema of the rows, as Iceberg's JSON; a row has the values of its columns, whether it is
+ *     deleted, partition and offset
+ * @param keys the names of the key's columns; empty: rows are only appended
+ * @param partitionBy transforms, such as {@code bucket 16 id}
+ * @param retentionMs how long snapshots are kept; 0: as the table says
+ * @param jars files with Iceberg
+ */
+public record IcebergTarget(
+    String name,
+    String topic,
+    String catalog,
+    Map<String, String> properties,
+    String table,
+    String schema,
+    List<String> keys,
+    List<String> partitionBy,
+    long retentionMs,
+    List<String> jars)
+    implements Serializable {
+
+  public IcebergTarget {
+    properties = Map.copyOf(properties);
+    keys = List.copyOf(keys);
+    partitionBy = List.copyOf(partitionBy);
+    jars = List.copyOf(jars);
+  }
+
+  public boolean upserts() {
+    return !keys.isEmpty();
+  }
+
+  /** The sink, and where it writes, for messages. */
+  public String place() {
+    return name + " in " + properties.getOrDefault("uri", properties.get("warehouse"));
+  }
+}

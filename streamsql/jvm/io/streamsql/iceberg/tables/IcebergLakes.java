@@ -1,0 +1,58 @@
+package io.streamsql.iceberg.tables;
+
+import io.streamsql.databases.References;
+import io.streamsql.iceberg.IcebergTarget;
+import io.streamsql.iceberg.Lake;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.CatalogUtil;
+import org.apache.iceberg.catalog.Catalog;
+import org.apache.iceberg.hadoop.HadoopCatalog;
+import org.apache.iceberg.jdbc.JdbcCatalog;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** Opens catalogs. */
+public final class IcebergLakes implements Lake.Provider {
+  /** By which other engines find the tables of a database that is a catalog. */
+  private static final String NAME = "streamsql";
+
+  private static final String DRIVER = "org.postgresql.Driver";
+  private static final Map<String, String> SECONDS =
+      Map.of("jdbc.connectTimeout", "5", "jdbc.loginTimeout", "5", "jdbc.socketTimeout", "30");
+
+  @Override
+  public Lake open(IcebergTarget target, Configuration conf)
+      throws ClassNotFoundException, IOException {
+    return new IcebergLake(target, catalog(target, conf));
+  }
+
+  @Override
+  public List<Lake.Part> write(
+      IcebergTarget target, Lake.Start start, Iterator<InternalRow> rows, Lake.Refusals refusals) {
+    try (LakeWriter writer = new LakeWriter(target, start, refusals)) {
+      while (rows.hasNext()) {
+        writer.add(rows.next());
+      }
+      return writer.finish();
+    }
+  }
+
+  private static Catalog catalog(IcebergTarget target, Configuration conf)
+      throws ClassNotFoundException, IOException {
+    Map<String, String> properties = new HashMap<>();
+    for (Map.Entry<String, String> given : target.properties().entrySet()) {
+      properties.put(given.getKey(), References.resolved(given.getValue(), System.getenv()));
+    }
+    if (target.catalog().equals("HADOOP")) {
+      return CatalogUtil.loadCatalog(HadoopCatalog.class.getName(), NAME, properties, conf);
+    }
+    // The driver registers itself for classes of this loader.
+    Class.forName(DRIVER, true, IcebergLakes.class.getClassLoader());
+    properties.putAll(SECONDS);
+    return CatalogUtil.loadCatalog(JdbcCatalog.class.getName(), NAME, properties, conf);
+  }
+}

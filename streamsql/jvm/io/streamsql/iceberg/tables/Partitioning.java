@@ -1,0 +1,53 @@
+package io.streamsql.iceberg.tables;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.iceberg.PartitionField;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+
+/** How a table is partitioned. */
+final class Partitioning {
+  private Partitioning() {}
+
+  /**
+   * @param transforms such as {@code day 0 ts} and {@code bucket 16 id}
+   */
+  static PartitionSpec of(List<String> transforms, Schema schema) {
+    PartitionSpec.Builder spec = PartitionSpec.builderFor(schema);
+    for (String transform : transforms) {
+      String[] parts = transform.split(" ", 3);
+      int width = Integer.parseInt(parts[1]);
+      String column = parts[2];
+      switch (parts[0]) {
+        case "identity" -> spec.identity(column);
+        case "year" -> spec.year(column);
+        case "month" -> spec.month(column);
+        case "day" -> spec.day(column);
+        case "hour" -> spec.hour(column);
+        case "bucket" -> spec.bucket(column, width);
+        case "truncate" -> spec.truncate(column, width);
+        default -> throw new IllegalArgumentException("no transform: " + transform);
+      }
+    }
+    return spec.build();
+  }
+
+  /** The names of the columns that it depends on. */
+  static List<String> columns(PartitionSpec spec) {
+    return spec.fields().stream()
+        .filter(field -> !field.transform().isVoid())
+        .map(field -> spec.schema().findColumnName(field.sourceId()))
+        .toList();
+  }
+
+  static String text(PartitionSpec spec) {
+    String found =
+        spec.fields().stream().map(field -> text(field, spec)).collect(Collectors.joining(", "));
+    return found.isEmpty() ? "nothing" : found;
+  }
+
+  private static String text(PartitionField field, PartitionSpec spec) {
+    return field.transform() + "(" + spec.schema().findColumnName(field.sourceId()) + ")";
+  }
+}

@@ -1,0 +1,2 @@
+/** What uses Iceberg's classes: loaded apart, where a query needs them. */
+package io.streamsql.iceberg.tables;

@@ -1,0 +1,249 @@
+"""CREATE SINK with CONNECTION='ICEBERG': rows of a stream, table or view in a table of Iceberg."""
+
+from __future__ import annotations
+
+import re
+
+from streamsql.catalog import ExternalSink, Source
+from streamsql.errors import BindError, ConfigError, UnsupportedError, did_you_mean
+from streamsql.nodes import CreateSink
+from streamsql.planner.operators import IcebergSink, Operator, PartitionTransform
+from streamsql.planner.sink_rows import check_whole, mode_of, row_keys
+from streamsql.planner.with_clause.databases import (
+    check_password_free,
+    database_password,
+    needed,
+)
+from streamsql.planner.with_clause.names import NAME, name_of
+from streamsql.planner.with_clause.properties import WithProperties
+from streamsql.schema import Column
+from streamsql.types import (
+    BIGINT,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SQLType,
+    is_array,
+    is_decimal,
+    is_map,
+    is_struct,
+    quote,
+    to_sql,
+)
+
+PROPERTIES = (
+    "CATALOG",
+    "WAREHOUSE",
+    "URL",
+    "TABLE",
+    "MODE",
+    "USER",
+    "PASSWORD",
+    "PARTITION_BY",
+    "SNAPSHOT_RETENTION",
+)
+INTERVAL = "10 SECONDS"
+CATALOGS = ("HADOOP", "JDBC")
+_DATABASE = "jdbc:postgresql:"
+_TABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
+_LOCAL = re.compile(r"(?:file:)?(?://)?(/[^/].*)")
+_TRANSFORM = re.compile(
+    r"\s*(?:(?P<transform>[A-Za-z]+)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?)?"
+    rf"{NAME}(?(transform)\s*\))\s*(?:,|$)"
+)
+_TRANSFORMS = {
+    **{n: n for n in ("identity", "year", "month", "day", "hour", "bucket", "truncate")},
+    **{f"{n}s": n for n in ("year", "month", "day", "hour")},
+}
+_WITH_WIDTH = ("bucket", "truncate")
+_OF = {
+    "year": (DATE, TIMESTAMP),
+    "month": (DATE, TIMESTAMP),
+    "day": (DATE, TIMESTAMP),
+    "hour": (TIMESTAMP,),
+    "bucket": (INT, BIGINT, STRING, BYTES, DATE, TIME, TIMESTAMP),
+    "truncate": (INT, BIGINT, STRING, BYTES),
+}
+_WITH_DECIMALS = ("bucket", "truncate", "identity")
+
+
+def iceberg_target(
+    statement: CreateSink, source: Source, query_id: str, given: WithProperties, text: str
+) -> ExternalSink:
+    """The table; UnsupportedError where its mode does not fit the source."""
+    return ExternalSink(
+        statement.name,
+        source.name,
+        query_id,
+        "ICEBERG",
+        _warehouse(given, statement),
+        mode_of(given, source),
+        text,
+        _table(given, statement),
+        given.text("USER") or "",
+        database_password(given),
+    )
+
+
+def iceberg_sink(
+    rows: Operator, source: Source, target: ExternalSink, interval_ms: int, given: WithProperties
+) -> IcebergSink:
+    check_whole(source)
+    keys = row_keys(source) if target.format == "UPSERT" else ()
+    columns = {column.name: column for column in rows.schema.columns}
+    for key in keys:
+        _check_key(columns[key], given)
+    retention = given.text("SNAPSHOT_RETENTION")
+    return IcebergSink(
+        rows,
+        target,
+        interval_ms,
+        source.topic.name,
+        keys,
+        *_catalog(given, target),
+        _partition_by(columns, keys, target, given),
+        given.duration("SNAPSHOT_RETENTION", retention).ms if retention else 0,
+    )
+
+
+def _catalog(given: WithProperties, target: ExternalSink) -> tuple[str, str]:
+    """The kind of catalog, and the URL of its database."""
+    catalog = (given.text("CATALOG") or CATALOGS[0]).upper()
+    if catalog not in CATALOGS:
+        raise UnsupportedError(
+            f"CATALOG='{catalog}' of Iceberg",
+            hint="CATALOG='HADOOP' keeps the catalog in the warehouse, CATALOG='JDBC' in "
+            "PostgreSQL.",
+            span=given.span("CATALOG"),
+        )
+    if catalog == "HADOOP":
+        for name in ("URL", "USER", "PASSWORD"):
+            if given.text(name) is not None:
+                raise ConfigError(
+                    f"CATALOG='HADOOP' has no property {name}",
+                    hint="CATALOG='JDBC' keeps the catalog in a database.",
+                    span=given.span(name),
+                )
+        return catalog, ""
+    hint = "It is the database of the catalog: URL='jdbc:postgresql://localhost:5432/lake'."
+    url = needed("URL", hint, given, None)
+    if not url.startswith(_DATABASE):
+        raise UnsupportedError(
+            "only PostgreSQL is supported for catalogs of Iceberg",
+            hint="URL='jdbc:postgresql://localhost:5432/lake'.",
+            span=given.span("URL"),
+        )
+    check_password_free(url, given)
+    return catalog, url
+
+
+def _warehouse(given: WithProperties, statement: CreateSink) -> str:
+    hint = "It is the folder of the tables: WAREHOUSE='/data/lake'."
+    text = needed("WAREHOUSE", hint, given, statement.span)
+    if "://" in text and not text.startswith("file:"):
+        raise UnsupportedError(
+            f"the warehouse '{text}' is not on a disk",
+            hint="WAREHOUSE='/data/lake' is; object stores are not supported.",
+            span=given.span("WAREHOUSE"),
+        )
+    found = _LOCAL.fullmatch(text.rstrip("/"))
+    if found is None or not text.isprintable():
+        raise given.invalid("WAREHOUSE", "it is not the absolute path of a folder", "/data/lake")
+    return found[1]
+
+
+def _table(given: WithProperties, statement: CreateSink) -> str:
+    table = needed(
+        "TABLE", "It is namespace and table: TABLE='shop.orders'.", given, statement.span
+    )
+    if not _TABLE.fullmatch(table):
+        raise given.invalid("TABLE", "it is not a namespace and the name of a table", "shop.orders")
+    return table
+
+
+def _check_key(column: Column, given: WithProperties) -> None:
+    """UnsupportedError for a type of which Iceberg compares no values."""
+    if column.type == DOUBLE or _is_nested(column.type):
+        raise UnsupportedError(
+            f"Iceberg cannot replace rows by the key {quote(column.name)} of type "
+            f"{to_sql(column.type)}",
+            hint="MODE='APPEND' writes a row for each record of a stream.",
+            span=given.span("MODE"),
+        )
+
+
+# -- PARTITION_BY --------------------------------------------------------------------------------
+
+
+def _partition_by(
+    columns: dict[str, Column],
+    keys: tuple[str, ...],
+    target: ExternalSink,
+    given: WithProperties,
+) -> tuple[PartitionTransform, ...]:
+    text = given.text("PARTITION_BY")
+    if text is None:
+        return ()
+    transforms = _transforms(text, given)
+    for transform in transforms:
+        name, span = transform.column, given.span("PARTITION_BY")
+        if name not in columns:
+            raise BindError(
+                f"PARTITION_BY: {target.reads} has no column {quote(name)}.",
+                hint=did_you_mean(name, columns) or f"It has {', '.join(columns)}.",
+                span=span,
+            )
+        if not _takes(transform.name, columns[name].type):
+            raise UnsupportedError(
+                f"PARTITION_BY: {transform.text} of a column of type {to_sql(columns[name].type)}",
+                span=span,
+            )
+        if keys and name not in keys:
+            raise UnsupportedError(
+                f"PARTITION_BY: {quote(name)} is not in the key: MODE='UPSERT' cannot find the row "
+                "that it replaces",
+                hint=f"Partition by {', '.join(map(quote, keys))}.",
+                span=span,
+            )
+    return transforms
+
+
+def _transforms(text: str, given: WithProperties) -> tuple[PartitionTransform, ...]:
+    found: list[PartitionTransform] = []
+    place = 0
+    while match := _TRANSFORM.match(text, place):
+        found.append(_transform(match, given))
+        place = match.end()
+    ends_in_comma = text.rstrip().endswith(",")
+    if place < len(text) or not found or ends_in_comma or len(set(found)) < len(found):
+        why = f"'{text}' is not a list of columns and transforms"
+        raise given.invalid("PARTITION_BY", why, "days(ts), bucket(16, id)")
+    return tuple(found)
+
+
+def _transform(match: re.Match[str], given: WithProperties) -> PartitionTransform:
+    written = (match["transform"] or "identity").lower()
+    name, width = _TRANSFORMS.get(written), int(match["width"] or 0)
+    if name is None:
+        known = "year, month, day, hour, bucket, truncate"
+        raise given.invalid("PARTITION_BY", f"'{written}' is not one of {known}", "days(ts)")
+    if (name in _WITH_WIDTH) != (width > 0):
+        example = "bucket(16, id)" if name in _WITH_WIDTH else f"{written}(ts)"
+        raise given.invalid("PARTITION_BY", f"the arguments of {written}", example)
+    return PartitionTransform(name, name_of(match), width)
+
+
+def _takes(transform: str, t: SQLType) -> bool:
+    if is_decimal(t):
+        return transform in _WITH_DECIMALS
+    if transform == "identity":
+        return t != DOUBLE and not _is_nested(t)
+    return t in _OF[transform]
+
+
+def _is_nested(t: SQLType) -> bool:
+    return is_array(t) or is_map(t) or is_struct(t)
