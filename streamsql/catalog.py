@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
+from urllib.parse import quote
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
@@ -56,6 +57,32 @@ class Lookup:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """A table of PostgreSQL whose changes a connector writes to the topic of a source. Secrets are
+    references."""
+
+    host: str
+    port: int
+    database: str
+    schema: str
+    table: str
+    user: str
+    password: str
+    sslmode: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.url} {self.schema}.{self.table}"
+
+    @property
+    def url(self) -> str:
+        """As JDBC has it."""
+        options = f"?sslmode={quote(self.sslmode)}" if self.sslmode else ""
+        name = quote(self.database, safe="")
+        return f"jdbc:postgresql://{self.host}:{self.port}/{name}{options}"
+
+
+@dataclass(frozen=True)
 class Source:
     """A stream or a table: a schema over a topic. `statement` is the canonical SQL that made it."""
 
@@ -75,6 +102,8 @@ class Source:
     """Constraints in order of evaluation: on write for the result of a query, otherwise on read."""
     lookup: Lookup | None = None
     """Set for lookup tables, whose topic has no name."""
+    capture: Capture | None = None
+    """Of CONNECTION='POSTGRES': where the changes come from."""
     order: tuple[str, ...] = ()
     """Of a plain table or a materialized view: its columns in the order of its statement."""
     definitions: tuple[ColumnDefinition, ...] = ()

@@ -52,6 +52,11 @@ class DataDir:
         return self.connect / "plugins"
 
     @property
+    def bundled(self) -> Path:
+        """One folder per plugin of streamsql's own, with links to its jars."""
+        return self.connect / "bundled"
+
+    @property
     def checkpoints(self) -> Location:
         """One folder per persistent query with Spark's offsets and state. May be in another
         location that all servers of the service share."""

@@ -128,6 +128,7 @@ class Engine:
             if state.failover is not None:
                 state.failover.close()
             state.watch.close()
+            state.captures.close()
             state.serving.close()
             log = self._restored.peek()
             if log is not None:

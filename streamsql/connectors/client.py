@@ -132,7 +132,8 @@ class ConnectClient:
         path = f"/connector-plugins/{quoted(config[CLASS])}/config/validate"
         status, answer = self._service.request("PUT", path, dict(config))
         answer = self._checked("validate the connector", status, answer)
-        values = [entry["value"] for entry in answer["configs"]]
+        # Null for a definition whose property depends on one that is not given.
+        values = [entry["value"] for entry in answer["configs"] if entry["value"]]
         errors = {v["name"]: _shown(v, config) for v in values if v.get("errors")}
         wrong = [f"{name}: {text}" for name, texts in errors.items() for text in texts]
         if wrong:
@@ -154,6 +155,31 @@ class ConnectClient:
         if status == 400:
             raise ConfigError("Connect rejects the connector", detail=_message(answer))
         self._checked(f"create the connector {name}", status, answer)
+
+    def config(self, name: str) -> dict[str, str]:
+        """A connector's properties, as they were given."""
+        return dict(
+            self._get(f"describe the connector {name}", f"/connectors/{quoted(name)}/config")
+        )
+
+    def put(self, name: str, config: Mapping[str, str]) -> None:
+        """Creates a connector, or gives it these properties."""
+        path = f"/connectors/{quoted(name)}/config"
+        answer = self._changed("PUT", path, dict(config))
+        self._checked(f"create the connector {name}", *answer)
+
+    def end(self, name: str) -> None:
+        """Stops a connector's tasks, and forgets its offsets."""
+        path, action = f"/connectors/{quoted(name)}", f"stop the connector {name}"
+        self._checked(action, *self._changed("PUT", f"{path}/stop"))
+
+        def is_forgotten() -> bool:
+            # Refused until its tasks have ended.
+            status, _ = self._service.request("DELETE", f"{path}/offsets")
+            return 200 <= status < 300
+
+        if not await_condition(is_forgotten, self._patience, every=0.2):
+            raise ExternalError(f"cannot {action}: its tasks still run", retryable=True)
 
     def delete(self, name: str) -> None:
         status, answer = self._changed("DELETE", f"/connectors/{quoted(name)}")

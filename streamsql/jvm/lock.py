@@ -16,6 +16,7 @@ Group = Literal[
     "kafka",
     "connect",
     "postgresql",
+    "postgresql-source",
     "s3",
     "iceberg",
     "java-lint",
@@ -25,9 +26,10 @@ Group = Literal[
 ]
 """`spark`: the connector, always needed; `kafka`: the embedded broker; `connect`: the embedded
 Connect worker, fetched by the first statement about connectors; `postgresql`: the driver of
-lookup tables, fetched by the first query that asks a database; `s3`: the client of object stores,
-for checkpoints that are in one; `iceberg`: fetched by the first query that writes a table of it,
-and in a checkout by the build; in a checkout alone: `java-lint` and `java-test`, what checks and
+lookup tables, fetched by the first query that asks a database; `postgresql-source`: Debezium, which
+captures tables of PostgreSQL; `s3`: the client of object stores, for checkpoints that are in one;
+`iceberg`: fetched by the first query that writes a table of it, and in a checkout by the build; in
+a checkout alone: `java-lint` and `java-test`, what checks and
 tests the JVM part, `java-client`, what tests talk to a server with, and `connect-test`, a connector
 that tests install."""
 

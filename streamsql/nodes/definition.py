@@ -71,7 +71,16 @@ class CreateSource(Statement):
     @property
     def outside(self) -> bool:
         """Whether its rows are looked up where the user says, outside of Kafka."""
-        return any(entry.name == "CONNECTION" for entry in self.properties)
+        return self._connection is not None and not self.captures
+
+    @property
+    def captures(self) -> bool:
+        """Whether its topic gets the changes of a database's table."""
+        return str(self._connection).upper() == "POSTGRES"
+
+    @property
+    def _connection(self) -> object:
+        return next((e.value for e in self.properties if e.name == "CONNECTION"), None)
 
 
 @dataclass(frozen=True)

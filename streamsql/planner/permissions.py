@@ -26,6 +26,8 @@ ROLES: Mapping[nodes.Effect, Role] = {
 def needed(statement: nodes.Statement) -> Role:
     if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
         return Role.ADMIN
+    if isinstance(statement, nodes.CreateSource) and statement.captures:
+        return Role.ADMIN  # Its plan asks the database.
     return ROLES[statement.effect]
 
 

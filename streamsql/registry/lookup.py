@@ -1,4 +1,4 @@
-"""Registered schemas for planning: read once, and recorded for a replay."""
+"""Registered schemas and tables of databases for planning: read once, and recorded for a replay."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from streamsql.catalog import Capture
 from streamsql.formats.registered import SchemaText
 
 if TYPE_CHECKING:
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
 class RegistrySchemas:
     """Looks schemas up in a registry, which is connected to only when it is asked."""
 
-    def __init__(self, registry: Callable[[], RegistryClient]) -> None:
+    def __init__(
+        self,
+        registry: Callable[[], RegistryClient],
+        described: Callable[[Capture], str] | None = None,
+    ) -> None:
+        """`described`: the columns of a table; None: databases are not asked."""
         self.registry = registry
+        self._described = described
         self._told: dict[str, SchemaText | None] = {}
 
     def schema(self, wanted: str | int) -> SchemaText | None:
@@ -27,6 +34,13 @@ class RegistrySchemas:
             found = client.by_id(wanted) if isinstance(wanted, int) else client.latest(wanted)
             self._told[name] = found
         return self._told[name]
+
+    def table(self, capture: Capture) -> SchemaText | None:
+        """The columns of a database's table; None if databases are not asked."""
+        name = capture.place
+        if name not in self._told and self._described is not None:
+            self._told[name] = SchemaText("POSTGRES", self._described(capture))
+        return self._told.get(name)
 
     def to_json(self) -> dict[str, dict[str, Any] | None]:
         """Recorded lookups, for `RememberedSchemas`."""
@@ -43,3 +57,7 @@ class RememberedSchemas:
         """The schema as it was then."""
         facts = self._facts.get(str(wanted))
         return None if facts is None else SchemaText(**facts)
+
+    def table(self, capture: Capture) -> SchemaText | None:
+        """The columns as they were then."""
+        return self.schema(capture.place)

@@ -25,6 +25,7 @@ def start_queries(state: EngineState) -> None:
     state.watch.start(state.queries.topics, state.launcher.status)
     state.queries.start()
     state.serving.start(eager=state.config.serve_tables)
-    state.services.resume_connectors()
+    state.services.resume_connectors(state.captures.compare)
+    state.captures.start()
     if state.config.warm_up:
         start_warm_up(state)

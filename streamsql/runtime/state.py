@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
+from streamsql.executor.captures import described
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
 from streamsql.executor.rebuilds.settling import SettlingLauncher
@@ -37,6 +38,7 @@ from streamsql.properties import (
 )
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
+from streamsql.runtime.captures import Captures
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.replay import Deletion, check_not_deleted, note_deletions
@@ -99,6 +101,7 @@ class EngineState:
             # A run over the existing records has no epochs.
             None if config.until_caught_up else get_int(config.properties, VIEW_HISTORY),
         )
+        self.captures = Captures(self.services, lambda: self.catalog, lambda: self.data.instance)
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
         self.failover: Failover | None = None
@@ -117,6 +120,7 @@ class EngineState:
     def catalog(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self.serving.changed()
+        self.captures.changed()
 
     @property
     def log(self) -> StatementLog:
@@ -138,9 +142,13 @@ class EngineState:
         """Topics for planning one statement; `made` as in KafkaTopics."""
         return KafkaTopics(self.services.kafka.get, made)
 
-    def schemas(self) -> RegistrySchemas:
-        """The schema registry for planning one statement."""
-        return RegistrySchemas(lambda: self.services.registry(self.session.properties))
+    def schemas(self, *, databases: bool = False) -> RegistrySchemas:
+        """The schema registry for planning one statement, and the `databases` of captured tables,
+        which only an administrator may have connected to."""
+        return RegistrySchemas(
+            lambda: self.services.registry(self.session.properties),
+            (lambda capture: described(capture, self.services)) if databases else None,
+        )
 
 
 @dataclass

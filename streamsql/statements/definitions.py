@@ -14,10 +14,12 @@ from streamsql.results import Message, Result, Warning
 from streamsql.runtime.reconcile import delete_topics
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.statements.captures import check_captures, unsettled
 from streamsql.statements.control import still_running
 from streamsql.statements.dispatch import handle
 from streamsql.statements.tables.seen import forget
 
+_LEFT = "Its connector, replication slot and publication are not removed yet"
 _KEPT = "The topic {} will be deleted at the next start."
 
 
@@ -27,9 +29,11 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
     state = context.state
 
     def prepare() -> tuple[Planned, KafkaTopics, RegistrySchemas]:
-        topics, schemas = state.topics(), state.schemas()
+        topics, schemas = state.topics(), state.schemas(databases=True)
         planned = context.plan(statement, topics, schemas)
         if isinstance(planned, SourcePlan):
+            if not planned.replaces:
+                check_captures(planned.source, state)
             if planned.create_topic:
                 create_topic(state.services.kafka.get(), planned.source)
             register_declared(schemas.registry, planned.source)
@@ -46,7 +50,10 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
         return [Warning(planned.warning)]
     assert isinstance(planned, SourcePlan)
     done = "replaced" if planned.replaces else "created"
-    return [Message(f"{statement.kind.value.capitalize()} {done}")]
+    results: list[Result] = [Message(f"{statement.kind.value.capitalize()} {done}")]
+    if planned.source.capture is not None:
+        results += unsettled(state, "Its connector is not created yet")
+    return results
 
 
 @handle.register
@@ -76,6 +83,9 @@ def _drop(statement: DropSource | DropMaterializedView, context: Context) -> Ite
     if isinstance(planned, NothingToDo):
         return [Warning(planned.warning)]
     assert isinstance(planned, DropPlan)
+    # Before the topic is deleted, which a connector would still write.
+    captured = any(source.capture for source in (planned.source, *planned.others))
+    left = unsettled(state, _LEFT) if captured else []
     # Not under the lock: a query that does not stop blocks no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
     forget(context.session, deletes)
@@ -86,6 +96,7 @@ def _drop(statement: DropSource | DropMaterializedView, context: Context) -> Ite
         *_also_gone(planned, statement.cascade),
         *(Warning(failure) for failure in failures),
         *still_running(stuck),
+        *left,
     ]
 
 

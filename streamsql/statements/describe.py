@@ -124,6 +124,7 @@ def _details(source: Source, context: Context) -> str:
             "Key format": _format(topic.key_format),
             "Value format": _format(topic.value_format),
             "Kafka topic": _topic(source, context),
+            **({"Captured from": source.capture.place} if source.capture else {}),
             "Statement": source.statement,
         }
     if topic.window and topic.window.size_ms is not None:

@@ -39,6 +39,7 @@ def test_a_jvm_that_does_not_answer_is_killed(
         failover=None,
         watch=quiet,
         serving=quiet,
+        captures=quiet,
     )
     engine._open = True
     engine.close()

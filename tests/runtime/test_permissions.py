@@ -44,6 +44,7 @@ READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
         ("DROP SINK f;", WRITE),
         ("CREATE SINK f FROM s WITH (CONNECTION='FILE', PATH='/data');", ADMIN),
         ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
+        ("CREATE TABLE t WITH (CONNECTION='postgres', URL='postgres://u@h/d', TABLE='t');", ADMIN),
         ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'def f(x): return x';", ADMIN),
         ("SET 'ksql.schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
         ("SET 'schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
@@ -72,6 +73,11 @@ def test_what_a_statement_needs(sql: str, role: Role) -> None:
         (
             "CREATE SOURCE TABLE t (k INT PRIMARY KEY, v INT)"
             " WITH (connection='file', path='/data', format='json');",
+            ADMIN,
+        ),
+        (
+            "CREATE TABLE t (k INT PRIMARY KEY, v INT)"
+            " WITH (CONNECTION='POSTGRES', URL='postgres://u@h/d', TABLE='t');",
             ADMIN,
         ),
         ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),

@@ -78,7 +78,8 @@ def marker(data: DataDir) -> str:
 
 def write_config(data: DataDir, endpoint: Endpoint, kafka: Mapping[str, str]) -> Path:
     """The worker's properties file, written at each start; `kafka`: the connection settings."""
-    data.plugins.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (data.plugins, data.bundled):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     passwords, login = data.connect / "users.properties", data.connect / "login.conf"
     _write(passwords, properties_text({USER: endpoint.password}))
     module = f"{_AUTHENTICATION}.PropertyFileLoginModule"
@@ -96,7 +97,7 @@ def write_config(data: DataDir, endpoint: Endpoint, kafka: Mapping[str, str]) ->
         # The search takes 300 MB and most of the time of a start.
         "plugin.discovery": "service_load" if are_declared(data) else "hybrid_warn",
         # Relative to the worker's folder: the list cannot hold a path with a comma.
-        "plugin.path": data.plugins.name,
+        "plugin.path": f"{data.plugins.name},{data.bundled.name}",
         # The worker's own clients, and those of connectors.
         **{
             f"{of}{k}": v

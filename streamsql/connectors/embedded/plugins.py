@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError, did_you_mean
 from streamsql.jvm import ivy
 from streamsql.jvm.cache import exclusive
-from streamsql.jvm.lock import locked_jars
+from streamsql.jvm.jars import ensure_jars
+from streamsql.jvm.lock import Group, locked_jars
 
 Fingerprint = tuple[tuple[str, int], ...]
 
@@ -84,6 +86,8 @@ def remove(data: DataDir, name: str) -> None:
 def verified(data: DataDir) -> Fingerprint:
     """A fingerprint of the plugins, whose files are verified: ExternalError names one that has
     changed since it was installed."""
+    for folder in data.bundled.glob("*"):
+        bundle(data, cast(Group, folder.name))
     state = fingerprint(data)
     plugins = {plugin.name: plugin for plugin in installed(data)}
     found = {path.name for path in data.plugins.glob("*") if path.suffix != ".json"}
@@ -100,8 +104,8 @@ def verified(data: DataDir) -> Fingerprint:
 
 
 def fingerprint(data: DataDir) -> Fingerprint:
-    """Changes whenever a plugin is installed or removed."""
-    notes = sorted(data.plugins.glob("*.json"))
+    """Changes whenever a plugin is installed, removed or bundled."""
+    notes = sorted([*data.plugins.glob("*.json"), *data.bundled.glob("*")])
     return tuple((note.stem, note.stat().st_mtime_ns) for note in notes)
 
 
@@ -116,6 +120,19 @@ def _declares(jar: Path) -> bool:
             return any(name.startswith(_DECLARATIONS) for name in archive.namelist())
     except (OSError, zipfile.BadZipFile):
         return False
+
+
+def bundle(data: DataDir, group: Group) -> None:
+    """Gives the worker a plugin of the lock file, by links to the verified jars."""
+    links = {jar.name: jar for jar in ensure_jars(group)}
+    folder = data.bundled / group
+    if not folder.is_dir() or {link.name: link.readlink() for link in folder.iterdir()} != links:
+        with _changing(data) as draft:
+            for name, jar in links.items():
+                (draft / name).symlink_to(jar)
+            data.bundled.mkdir(mode=0o700, exist_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            draft.rename(folder)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.jvm.java import inherited_environment
+from streamsql.jvm.lock import Group
 from streamsql.jvm.servers import free_ports, last_errors
 from streamsql.waiting import Backoff, await_condition
 
@@ -57,9 +58,12 @@ class EmbeddedConnect:
         self._plugins: plugins.Fingerprint = ()
         self._keeper: threading.Thread | None = None
 
-    def client(self) -> ConnectClient:
-        """Starts the worker unless it runs. Raises ExternalError if it cannot start."""
+    def client(self, bundled: Group | None = None) -> ConnectClient:
+        """Starts the worker unless it runs, from now on with the plugin that is `bundled`. Raises
+        ExternalError if it cannot start."""
         with self._lock:
+            if bundled is not None:
+                plugins.bundle(self._data.create(), bundled)
             if not self._is_running() or self._plugins != plugins.fingerprint(self._data):
                 self._start()
             assert self._endpoint is not None

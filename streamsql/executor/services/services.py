@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -144,16 +144,30 @@ class Services:
         self._open()
         return self._connect.client()
 
-    def resume_connectors(self) -> None:
-        """Starts the embedded worker if it has connectors; returns before they run."""
+    def capturing(self) -> ConnectClient:
+        """The embedded worker with the plugin that captures tables of PostgreSQL."""
+        if self._config.service_id is not None:
+            raise UnsupportedError(
+                "servers of a service capture no tables of databases",
+                hint="Create a connector of Debezium, and a table with "
+                "VALUE_FORMAT='DEBEZIUM_JSON'.",
+            )
+        self._open()
+        return self._connect.client("postgresql-source")
+
+    def resume_connectors(self, resumed: Callable[[], None]) -> None:
+        """Starts the embedded worker if it has connectors; returns before they run. Calls
+        `resumed` if it has."""
         topic = config_topic(self._data)
         if self._config.service_id is None and self.kafka.get().partitions(topic) is not None:
             # A transaction of the last worker may be open, which delays the reading.
-            resuming = threading.Thread(target=self._resume, args=(topic,), name="connect resume")
+            resuming = threading.Thread(
+                target=self._resume, args=(topic, resumed), name="connect resume"
+            )
             resuming.daemon = True
             resuming.start()
 
-    def _resume(self, topic: str) -> None:
+    def _resume(self, topic: str, resumed: Callable[[], None]) -> None:
         client, found = self.kafka.get(), dict[bytes, bool]()
         with suppress(ExternalError):
             records = client.consume(
@@ -164,6 +178,7 @@ class Services:
                     found[record.key] = record.value is not None
             if any(found.values()):
                 self._connect.resume()
+                resumed()
 
     def _fetch_jars(self, report: Report) -> bool:
         progress = _progress(report, "fetching Spark's Kafka connector")

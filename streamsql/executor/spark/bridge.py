@@ -236,6 +236,19 @@ class Bridge:
     def tables_query(self, plan: Any) -> Any:
         return self._java.tablesQuery(plan)
 
+    def database_rows(
+        self,
+        url: str,
+        user: str,
+        password: str,
+        jars: Sequence[str],
+        sql: str,
+        parameters: Sequence[str],
+    ) -> list[list[str | None]]:
+        """The rows of a statement that a database runs: see io.streamsql.databases.Rows."""
+        rows = self._java.databaseRows(url, user, password, list(jars), sql, list(parameters))
+        return [[None if cell is None else str(cell) for cell in row] for row in rows]
+
     @contextmanager
     def ansi(self, *, of_stores: bool) -> Iterator[SparkSession]:
         """A session in Spark's ANSI mode: an expression without a value, such as 1/0, is an error.

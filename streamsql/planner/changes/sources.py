@@ -43,6 +43,10 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
     if old.lookup or new.lookup:
         yield from _lookups(old, new)
         return
+    if old.capture != new.capture:
+        was, now = (s.capture.place if s.capture else "none" for s in (old, new))
+        effect = "DROP it and create it again with another KAFKA_TOPIC"
+        yield Difference(ChangeClass.REFUSED, "CONNECTION", f"{was}, now {now}", effect)
     yield from _keys(old, new, users)
     readable = upgrade(old, new)
     if readable is None or (readable.changes and users):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Capture, Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.changes.users import users_of_columns
+from streamsql.planner.ddl.captures import captured, check_capture
 from streamsql.planner.ddl.columns import check_no_options, declared_schema
 from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.lookups import lookup_source
@@ -52,9 +53,13 @@ def plan_create_source(
         return plan_plain_table(statement, catalog, topics)
     if statement.outside:
         return SourcePlan(_lookup(statement, catalog), False, False)
-    properties = read_properties(statement.properties, Place.CREATE)
-    check_formats(properties)
-    inferred = inferred_columns(statement, properties, session, schemas)
+    capture: Capture | None = None
+    if statement.captures:
+        capture, properties, inferred = captured(statement, schemas)
+    else:
+        properties = read_properties(statement.properties, Place.CREATE)
+        check_formats(properties)
+        inferred = inferred_columns(statement, properties, session, schemas)
     check_no_options(statement.columns)
     schema = declared_schema(statement.kind, statement.columns, catalog.types, inferred)
     if statement.kind is Kind.TABLE and not schema.key:
@@ -84,10 +89,12 @@ def plan_create_source(
         timestamp_column(properties, schema),
         statement.is_source,
         statement=statement_sql(statement),
+        capture=capture,
     )
     constraints = declared_constraints(statement.constraints, source, catalog.types)
     source = replace(source, constraints=constraints)
     if existing is not None:
+        check_capture(existing, source, statement.span)
         check_upgrade(existing, source, users_of_columns(existing, source, catalog))
     return SourcePlan(source, create, existing is not None)
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from streamsql.catalog import ExternalSink, Source, Thing
+from streamsql.catalog import Capture, ExternalSink, Source, Thing
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import CreateConnector, Expression, Print, SelectQuery, Statement
 from streamsql.planner.plans.modes import topics_read
@@ -39,6 +39,10 @@ class SchemaLookup(Protocol):
 
     def schema(self, wanted: str | int) -> SchemaText | None:
         """The latest schema of a subject, or the one of an id, or None."""
+
+    def table(self, capture: Capture) -> SchemaText | None:
+        """The columns of a database's table, as ddl/captures.py reads them; None if the database is
+        not asked."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class SourcePlan(Planned):
         if self.source.lookup is not None:
             return Touches(beyond=True)
         topic = frozenset({self.source.topic.name})
+        if self.source.capture is not None:
+            return Touches(writes=topic, beyond=True)
         return Touches(writes=topic) if self.create_topic else Touches(reads=topic)
 
     @property

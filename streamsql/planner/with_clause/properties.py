@@ -22,6 +22,7 @@ class Place(Enum):
     INSERT = "INSERT INTO"
     SINK = "CREATE SINK"
     LOOKUP = "CREATE SOURCE TABLE"
+    CAPTURE = "CREATE STREAM | TABLE"
 
 
 _FORMATS = ("KEY_FORMAT", "VALUE_FORMAT", "FORMAT", "KEY_DELIMITER", "VALUE_DELIMITER")
@@ -78,6 +79,16 @@ _TAKEN = {
         "CACHE_TTL",
         "CACHE_ROWS",
         "MAX_LOOKUPS_PER_SECOND",
+    ),
+    Place.CAPTURE: (
+        "CONNECTION",
+        "URL",
+        "TABLE",
+        "USER",
+        "PASSWORD",
+        "KAFKA_TOPIC",
+        "PARTITIONS",
+        "REPLICAS",
     ),
 }
 _LEGACY_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"

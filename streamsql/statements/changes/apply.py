@@ -26,13 +26,14 @@ from streamsql.planner import permissions
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.operators import Scan, operators
-from streamsql.planner.plans.statements import Planned, QueryStatementPlan
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
 from streamsql.runtime.replay import Replay, check_not_deleted
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
+from streamsql.statements.captures import check_captures
 from streamsql.statements.changes.planned_changes import (
     PlannedChange,
     declared_topics,
@@ -223,8 +224,10 @@ def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Pl
     declared = declared_topics(steps)
     made: dict[str, tuple[int, int]] = {}
     for step in steps:
-        # A statement without its own topic settings uses the topic of another one.
+        # A statement without its own topic settings uses the topic of another one, unless it
+        # captures a table.
         said = any(p.name == "PARTITIONS" for p in getattr(step.statement, "properties", ()))
+        said = said or getattr(step.statement, "captures", False)
         topics = context.state.topics(made if said else {**declared, **made})
         schemas = context.state.schemas()
         planned = plan(
@@ -238,6 +241,8 @@ def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Pl
             replaces=step.replaces is not None,
         )
         permissions.check_plan(step.statement, planned, context.session)
+        if isinstance(planned, SourcePlan) and not planned.replaces:
+            check_captures(planned.source, context.state)
         apply(planned, catalog)
         if (topic := made_topic(planned)) is not None:
             made[topic.name] = facts_of(topic)

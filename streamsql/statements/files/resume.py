@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamsql import nodes
-from streamsql.catalog import Catalog, Thing
+from streamsql.catalog import Capture, Catalog, Thing
 from streamsql.errors import CatalogError, StreamSQLError
 from streamsql.executor.queries.definition import Definition
 from streamsql.formats.registered import SchemaText
@@ -270,6 +270,9 @@ class _Asked:
         found = self._schemas.schema(wanted)
         self.missed = self.missed or found is None
         return found
+
+    def table(self, capture: Capture) -> SchemaText | None:
+        return self._schemas.table(capture)
 
 
 def check_runs(left: Left, catalog: Catalog, session: Session, schemas: SchemaLookup) -> None:

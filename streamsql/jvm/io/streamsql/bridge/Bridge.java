@@ -1,5 +1,7 @@
 package io.streamsql.bridge;
 
+import io.streamsql.databases.Database;
+import io.streamsql.databases.Rows;
 import io.streamsql.delivery.Corrections;
 import io.streamsql.delivery.HeldTable;
 import io.streamsql.delivery.NewestRecords;
@@ -32,6 +34,7 @@ import io.streamsql.state.GroupLayout;
 import io.streamsql.state.GroupRewrite;
 import io.streamsql.state.GroupStores;
 import java.io.IOException;
+import java.sql.SQLException;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -300,6 +303,18 @@ public final class Bridge {
   }
 
   // -- object stores -------------------------------------------------------------------------
+
+  /** The rows of a statement that a database runs: see {@link Rows}. */
+  public List<List<String>> databaseRows(
+      String url,
+      String user,
+      String password,
+      List<String> jars,
+      String sql,
+      List<String> parameters)
+      throws IOException, SQLException {
+    return Rows.of(new Database(url, user, password, jars), sql, parameters);
+  }
 
   public StoreFiles storeFiles() {
     return new StoreFiles(session);

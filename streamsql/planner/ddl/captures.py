@@ -1,0 +1,226 @@
+"""CREATE STREAM | TABLE with CONNECTION='POSTGRES': a table of PostgreSQL, whose changes a
+connector writes to the topic. Its columns are those of the database, unless the statement lists
+some."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from streamsql.catalog import Capture, Source
+from streamsql.errors import ConfigError, Span, UnsupportedError
+from streamsql.formats.changes import AFTER, BEFORE, OP, SOURCE, TIME
+from streamsql.nodes import CreateSource
+from streamsql.planner.plans.statements import SchemaLookup
+from streamsql.planner.with_clause.databases import database_password, database_table, needed
+from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
+from streamsql.schema import Column, Kind, Namespace
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    SQLType,
+    array,
+    decimal,
+    quote,
+    struct,
+)
+from streamsql.types import (
+    TIME as TIME_OF_DAY,
+)
+
+EXAMPLE = "postgres://localhost:5432/shop"
+PORT = 5432
+_NAMES = re.compile(r'"(?:[^"]|"")+"|\w+')
+_FOLDED = re.compile(r"[a-z_][a-z0-9_]*")
+_FORM = {
+    "VALUE_FORMAT": "DEBEZIUM_JSON",
+    "DECIMAL_HANDLING_MODE": "STRING",
+    "TIMESTAMP_PRECISION": "MILLISECONDS",
+    "TIME_PRECISION": "MILLISECONDS",
+}
+"""How the connector writes changes."""
+_TYPES = {
+    "boolean": BOOLEAN,
+    "smallint": INT,
+    "integer": INT,
+    "bigint": BIGINT,
+    "real": DOUBLE,
+    "double precision": DOUBLE,
+    "bytea": BYTES,
+    "date": DATE,
+    "time without time zone": TIME_OF_DAY,
+    "timestamp without time zone": TIMESTAMP,
+    "timestamp with time zone": TIMESTAMP,
+    **dict.fromkeys(
+        (
+            "numeric",
+            "text",
+            "character varying",
+            "character",
+            "bpchar",
+            "citext",
+            "uuid",
+            "json",
+            "jsonb",
+            "xml",
+            "inet",
+            "cidr",
+            "macaddr",
+            "interval",
+            "time with time zone",
+        ),
+        STRING,
+    ),
+}
+_IN_ARRAYS = ("boolean", "smallint", "integer", "bigint", "text", "character varying", "uuid")
+_NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
+_LENGTH = re.compile(r"\(\d+(,-?\d+)?\)")
+
+
+def captured(
+    statement: CreateSource, schemas: SchemaLookup | None
+) -> tuple[Capture, WithProperties, Sequence[Column]]:
+    """What is captured, the properties of a source of its changes, and the columns that are not
+    listed. A StreamSQLError for what cannot be captured."""
+    given = read_properties(statement.properties, Place.CAPTURE)
+    capture = _capture(given, statement)
+    texts = {"KAFKA_TOPIC": statement.name, "PARTITIONS": "1", **_FORM}
+    texts |= {
+        n: given.texts[n] for n in ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS") if n in given.texts
+    }
+    if statement.kind is Kind.TABLE:
+        texts["UNAVAILABLE_VALUES"] = "KEEP"
+    properties = WithProperties(Place.CREATE, texts, given.spans)
+    columns = () if statement.columns else _columns(statement, capture, given, schemas)
+    return capture, properties, columns
+
+
+def check_capture(existing: Source, source: Source, span: Span | None) -> None:
+    """UnsupportedError for a replacement that would change what is captured."""
+    if existing.capture != source.capture:
+        raise UnsupportedError(
+            f"CREATE OR REPLACE cannot change the CONNECTION of {quote(source.name)}",
+            hint="DROP it, and create it with another KAFKA_TOPIC.",
+            span=span,
+        )
+
+
+def _capture(given: WithProperties, statement: CreateSource) -> Capture:
+    url = needed(
+        "URL", f"It is the address of the database: URL='{EXAMPLE}'.", given, statement.span
+    )
+    parts = urlsplit(url.removeprefix("jdbc:"))
+    if parts.scheme not in ("postgres", "postgresql") or not parts.hostname:
+        raise given.invalid("URL", "it is not the URL of a PostgreSQL", EXAMPLE)
+    if parts.password is not None:
+        raise given.invalid("URL", "it contains a password, which would be shown: use PASSWORD")
+    options = dict(parse_qsl(parts.query))
+    if options.keys() - {"sslmode"}:
+        raise UnsupportedError(
+            f"the URL of a captured table has no option {min(options.keys() - {'sslmode'})}",
+            hint="It may have sslmode.",
+            span=given.span("URL"),
+        )
+    database = unquote(parts.path.strip("/"))
+    if not database:
+        raise given.invalid("URL", "it names no database", EXAMPLE)
+    user = given.text("USER") or unquote(parts.username or "")
+    if not user:
+        raise ConfigError(
+            "a captured table needs the property USER",
+            hint="The user has the attribute REPLICATION, and owns the table.",
+            span=statement.span,
+        )
+    table = database_table("TABLE", given, statement.span)
+    names = [_folded(name) for name in _NAMES.findall(table)]
+    return Capture(
+        parts.hostname,
+        parts.port or PORT,
+        database,
+        names[-2] if len(names) > 1 else "public",
+        names[-1],
+        user,
+        database_password(given),
+        options.get("sslmode", ""),
+    )
+
+
+def _folded(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+
+
+# -- columns -------------------------------------------------------------------------------------
+
+
+def _columns(
+    statement: CreateSource,
+    capture: Capture,
+    given: WithProperties,
+    schemas: SchemaLookup | None,
+) -> list[Column]:
+    found = None if schemas is None else schemas.table(capture)
+    if found is None:
+        raise UnsupportedError(
+            f"the columns of {capture.schema}.{capture.table} are not known without the database",
+            hint="List the columns, or run the statement instead of checking it.",
+            span=statement.span,
+        )
+    table = f"{capture.schema}.{capture.table}"
+    described: list[tuple[str, str, str | None]] = [tuple(row) for row in json.loads(found.text)]
+    if not described:
+        raise ConfigError(
+            f"the database {capture.database} has no table {table}", span=given.span("TABLE")
+        )
+    keys = sorted((int(place), name) for name, _, place in described if place is not None)
+    if not keys:
+        raise UnsupportedError(
+            f"{table} has no primary key",
+            hint="Changes are of rows with a key: ALTER TABLE .. ADD PRIMARY KEY.",
+            span=given.span("TABLE"),
+        )
+    columns = {
+        name: Column(_name(name), _type(name, kind, table, given)) for name, kind, _ in described
+    }
+    key = [Column(c.name, c.type, Namespace.KEY) for c in (columns[name] for _, name in keys)]
+    if statement.kind is Kind.TABLE:
+        names = {column.name for column in key}
+        return [*key, *(c for c in columns.values() if c.name not in names)]
+    return [*key, *_changes(list(columns.values()))]
+
+
+def _changes(columns: Sequence[Column]) -> Iterator[Column]:
+    row = struct([(c.name, c.type) for c in columns])
+    yield Column(OP, STRING)
+    yield Column(BEFORE, row)
+    yield Column(AFTER, row)
+    yield Column(SOURCE, struct([("LSN", BIGINT), ("TXID", BIGINT), ("TS_MS", BIGINT)]))
+    yield Column(TIME, BIGINT)
+
+
+def _name(name: str) -> str:
+    return name.upper() if _FOLDED.fullmatch(name) else name
+
+
+def _type(name: str, described: str, table: str, given: WithProperties) -> SQLType:
+    """The type for one of PostgreSQL, as format_type() writes it."""
+    if (number := _NUMERIC.fullmatch(described)) and int(number[2]) <= int(number[1]) <= 38:
+        return decimal(int(number[1]), int(number[2]))
+    plain = _LENGTH.sub("", described)
+    element = plain.removesuffix("[]")
+    if element in _IN_ARRAYS and plain == f"{element}[]":
+        return array(_TYPES[element])
+    if plain not in _TYPES:
+        raise UnsupportedError(
+            f"{table} has the column {name} of type {described}, which is not captured",
+            hint="List the columns to capture after the name: (ID INT PRIMARY KEY, ..).",
+            span=given.span("TABLE"),
+        )
+    return _TYPES[plain]
