@@ -77,8 +77,8 @@ public interface Lake extends AutoCloseable {
   Start start(String topicId);
 
   /**
-   * Adds the parts of all tasks and the offsets that they reach, both or none, and removes outdated
-   * snapshots. Repeated after a failure, it finds out whether the one before has succeeded.
+   * Adds the parts of all tasks and the offsets that they reach, both or none, and maintains the
+   * table. Repeated after a failure, it finds out whether the one before has succeeded.
    */
   void commit(Start start, List<List<Part>> tasks);
 

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 final class IcebergLake implements Lake {
   private static final Logger LOG = LoggerFactory.getLogger(IcebergLake.class);
 
-  /** Set on tables whose outdated snapshots the sink removes: those that it has created. */
+  /** Set on tables that the sink maintains: those that it has created. */
   private static final String RETENTION = "streamsql.snapshot-retention-ms";
 
   private static final long DEFAULT_RETENTION_MS = 6 * 3600 * 1000L;
@@ -210,7 +210,7 @@ final class IcebergLake implements Lake {
     }
     transaction.updateProperties().set(offsets.name(), offsets.text(end)).commit();
     transaction.commitTransaction();
-    expire(table);
+    maintain(table, offsets, end);
   }
 
   private static void advance(Map<Integer, Long> next, Part part) {
@@ -231,20 +231,29 @@ final class IcebergLake implements Lake {
     return delta;
   }
 
-  // -- outdated snapshots ------------------------------------------------------------------------
+  // -- small files and outdated snapshots --------------------------------------------------------
 
-  /** What cannot be removed now is removed later. */
-  private void expire(Table table) {
+  /** Of a table that the sink has created. What fails is done later. */
+  private void maintain(Table table, TableOffsets offsets, Map<Integer, Long> end) {
     try {
       table.refresh();
       long retention = retention(table);
-      long limit = System.currentTimeMillis() - retention;
+      if (retention == 0) {
+        return;
+      }
+      Compaction compaction = new Compaction(table);
+      if (compaction.isDue()) {
+        compaction.run(
+            Map.of(offsets.name(), offsets.text(end)),
+            ancestors -> offsets.stored(ancestors, table).equals(end));
+      }
       // Not one snapshot at a time: each removal is a commit.
-      if (retention > 0 && oldest(table) < limit - retention / 10) {
+      long limit = System.currentTimeMillis() - retention;
+      if (oldest(table) < limit - retention / 10) {
         table.expireSnapshots().expireOlderThan(limit).retainLast(1).commit();
       }
-    } catch (RuntimeException e) {
-      LOG.warn("outdated snapshots of {} remain", target.table(), e);
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("small files and outdated snapshots of {} remain", target.table(), e);
     }
   }
 

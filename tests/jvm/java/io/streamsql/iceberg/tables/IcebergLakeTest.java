@@ -27,11 +27,13 @@ import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.SnapshotAncestryValidator;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.catalog.Namespace;
 import org.apache.iceberg.catalog.TableIdentifier;
 import org.apache.iceberg.data.parquet.InternalReader;
+import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.hadoop.HadoopCatalog;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.parquet.Parquet;
@@ -504,6 +506,46 @@ class IcebergLakeTest {
     }
     assertTrue(count(table().snapshots()) < 3);
     assertEquals(10, rows().size());
+  }
+
+  @Test
+  void everyFiftiethSnapshotMergesSmallFiles() throws Exception {
+    IcebergTarget target = appending("bucket 2 id");
+    for (int n = 0; n < 49; n++) {
+      batch(target, "id", numbered(0, n + 1));
+    }
+    assertEquals(49, files());
+    batch(target, "id", numbered(0, 50));
+    assertEquals(2, files());
+    assertEquals("replace", table().currentSnapshot().operation());
+    assertEquals("{\"topic\":\"t\",\"id\":\"id\",\"offsets\":{\"0\":25,\"1\":25}}", offsets());
+    batch(target, "id", numbered(0, 51));
+    assertEquals(51, rows().size());
+    assertEquals(51, new HashSet<>(rows()).size());
+    Table table = table();
+    batch(target, "id", numbered(0, 60));
+    // A snapshot of another process would be hidden by the offsets of this one.
+    SnapshotAncestryValidator none = ancestors -> false;
+    assertThrows(ValidationException.class, () -> new Compaction(table(), 2).run(Map.of(), none));
+    table.refresh();
+    assertEquals(60, rows().size());
+  }
+
+  @Test
+  void filesWithDeletionsAreNotMerged() throws Exception {
+    for (int n = 0; n < 12; n++) {
+      batch(upserting(), row(0, n, n / 2, "v" + n));
+    }
+    List<String> before = rows();
+    new Compaction(table(), 2).run(Map.of(OFFSETS, offsets()), ancestors -> true);
+    assertEquals(before, rows());
+    assertEquals(6, before.size());
+  }
+
+  private int files() throws IOException {
+    try (CloseableIterable<FileScanTask> files = table().newScan().planFiles()) {
+      return count(files);
+    }
   }
 
   private static int count(Iterable<?> all) {
