@@ -102,8 +102,9 @@ SETTINGS: dict[str, str] = {
     # Hadoop's own start some 60 processes for one commit of one query, and sync nothing.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.streamsql.files.LocalFiles",
     "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
-    # Registers our state operators with Spark's check of real-time mode.
-    "spark.sql.extensions": "io.streamsql.state.StateOperators",
+    # Our state operators, known to Spark's check of real-time mode, and functions of standard SQL.
+    "spark.sql.extensions": "io.streamsql.state.StateOperators,"
+    "io.streamsql.expressions.StandardFunctions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # A failed task would fail again: the query restarts from its checkpoint.
     "spark.task.maxFailures": "1",

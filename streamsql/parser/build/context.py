@@ -33,7 +33,7 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR", "CORRESPONDING"}),
     "EXTRACT": frozenset({"LPAR"}),
     "FILTER": frozenset({"LPAR"}),
-    "ILIKE": _BEGINS_A_VALUE,
+    "ILIKE": _BEGINS_A_VALUE | {"ALL_OF", "ANY_OF"},
     "FETCH": frozenset({"IDENTIFIER"}),
     "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT", "VALUES", "LPAR", "CORRESPONDING"}),
     "LIMIT": _NUMBERS | {"ALL", "MINUS", "TEXT_LITERAL", "PLUS", "LPAR", "NULL"},

@@ -29,6 +29,8 @@ def _text(word: Token | str) -> str:
     return str(word.value) if isinstance(word, Token) else word
 
 
+ANY_OF = "any_of"
+"""In the `meta` of AND: it was written `value = ANY (array)`."""
 OF_TRUTH = "of_truth"
 """In the `meta` of IS NULL: it was written IS UNKNOWN, which takes a condition."""
 
@@ -73,7 +75,9 @@ def _any_of(span: Span, value: Expression, array: Expression) -> Expression:
     """`x = ANY (array)`; ARRAY_CONTAINS alone would find a NULL among others."""
     found = at(exp.Anonymous(this="ARRAY_CONTAINS", expressions=[array, value]), span)
     absent = at(exp.Is(this=value.copy(), expression=exp.Null()), span)
-    return at(exp.And(this=at(exp.Not(this=absent), span), expression=found), span)
+    both = at(exp.And(this=at(exp.Not(this=absent), span), expression=found), span)
+    both.meta[ANY_OF] = True
+    return both
 
 
 _OTHERS = {exp.Any: exp.All, exp.All: exp.Any}
@@ -117,6 +121,13 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     bit_and = _binary(exp.BitwiseAnd)
     bit_or = _binary(exp.BitwiseOr)
     bit_xor = _binary(exp.BitwiseXor)
+    contains = _binary(exp.ArrayContainsAll)
+    contained = _binary(exp.ArrayContainedBy)
+    overlaps = _binary(exp.ArrayOverlaps)
+    has_key = _binary(exp.JSONBContainsTopKey)
+    has_any_key = _binary(exp.JSONBContainsAnyTopKeys)
+    has_all_keys = _binary(exp.JSONBContainsAllTopKeys)
+    without_path = _binary(exp.JSONBDeleteAtPath)
     shift_left = _binary(exp.BitwiseLeftShift)
     shift_right = _binary(exp.BitwiseRightShift)
 

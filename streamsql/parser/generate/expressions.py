@@ -115,6 +115,25 @@ _PREDICATES = (exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.SimilarTo, 
 _REGEXES: dict[type[exp.Expr], str] = {exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 
 
+_CONTAINMENT: dict[type[exp.Expr], str] = {
+    exp.ArrayContainsAll: "@>",
+    exp.ArrayContainedBy: "<@",
+    exp.ArrayOverlaps: "&&",
+    exp.JSONBContainsTopKey: "?",
+    exp.JSONBContainsAnyTopKeys: "?|",
+    exp.JSONBContainsAllTopKeys: "?&",
+    exp.JSONBDeleteAtPath: "#-",
+}
+
+
+def _and(node: exp.And) -> Printed:
+    if "any_of" in node.meta:
+        array, value = node.expression.expressions
+        text = f"{expression_sql(value, VALUE)} = ANY ({expression_sql(array)})"
+        return PREDICATE, text
+    return _left_associative(AND, "AND")(node)
+
+
 def _not(node: exp.Not) -> Printed:
     if isinstance(node.this, _PREDICATES):
         return PREDICATE, _predicate(node.this, "NOT ")
@@ -299,7 +318,7 @@ def _treating_nulls(words: str) -> Callable[[Any], Printed]:
 
 EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Or: _left_associative(OR, "OR"),
-    exp.And: _left_associative(AND, "AND"),
+    exp.And: _and,
     exp.Not: _not,
     exp.EQ: _comparison("="),
     exp.NEQ: _comparison("<>"),
@@ -312,6 +331,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     **{node: (lambda n: (PREDICATE, _predicate(n))) for node in _PREDICATES},
     **{node: _comparison(operator) for node, operator in _REGEXES.items()},
     exp.DPipe: _left_associative(CONCAT, "||"),
+    **{node: _left_associative(CONCAT, operator) for node, operator in _CONTAINMENT.items()},
     exp.Add: _left_associative(SUM, "+"),
     exp.Sub: _left_associative(SUM, "-"),
     exp.Mul: _left_associative(PRODUCT, "*"),

@@ -57,13 +57,19 @@ SYMBOLS: dict[str, str] = {
     "|": "BAR",
     "^": "CARET",
     ":": "COLON",
+    "@>": "CONTAINS",
+    "<@": "CONTAINED",
+    "&&": "OVERLAPS",
+    "?": "QUESTION",
+    "?|": "ANY_KEY",
+    "?&": "ALL_KEYS",
+    "#-": "HASH_MINUS",
 }
 """Symbol -> terminal of the grammar."""
 
 SYMBOL_TEXT: dict[str, str] = {terminal: text for text, terminal in SYMBOLS.items()}
 SYMBOL_TEXT["LAMBDA_PAREN"] = "("
 PATTERN_MARKS: dict[str, str] = {
-    "?": "QUESTION",
     "{": "LBRACE",
     "}": "RBRACE",
     "$": "DOLLAR",
@@ -93,7 +99,9 @@ _TOKEN = re.compile(
     | (?P<DIGIT_WORD> [0-9]{_WORD}+ )
     | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
     | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
-    | (?P<SYMBOL> ->>? | \#>>? | :: | := | => | !?~~?\*? | \|\| | <> | != | <= | >= | <<
+    | (?P<DOLLAR_TEXT> \$(?P<tag>(?:[A-Za-z_][A-Za-z0-9_]*)?)\$.*?\$(?P=tag)\$ )
+    | (?P<SYMBOL> ->>? | \#>>? | \#- | @> | <@ | && | \?[|&]? | :: | := | => | !?~~?\*?
+        | \|\| | <> | != | <= | >= | <<
         | [-()\[\],.=<>+*/%;&\#|^:] )
     | (?P<ILLEGAL> . )
     """,
@@ -192,6 +200,9 @@ def _meaning(kind: str, written: str) -> tuple[str, str]:
     if kind == "ESCAPED_TEXT":
         text = _escaped_text(written)
         return ("ILLEGAL", written) if text is None else ("TEXT_LITERAL", text)
+    if kind == "DOLLAR_TEXT":
+        size = written.index("$", 1) + 1
+        return "TEXT_LITERAL", written[size:-size]
     if kind == "QUOTED":
         quote = written[0]
         return "IDENTIFIER", written[1:-1].replace(quote * 2, quote)

@@ -16,7 +16,14 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.nodes import Expression
-from streamsql.planner.relational import angles, byte_strings, intervals, typing
+from streamsql.planner.relational import (
+    angles,
+    byte_strings,
+    intervals,
+    signatures,
+    templates,
+    typing,
+)
 from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
 from streamsql.planner.relational.expressions import (
@@ -122,12 +129,23 @@ def _int_div(node: Expression) -> Expression:
     return _as(whole, _kind(node))
 
 
-def _div(node: Expression) -> Expression:
-    """Spark derives other scales of quotients."""
-    kind = node.type
-    if kind is None or not types.is_decimal(kind):
+_NUMERIC_ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "SQL_NUMERIC_ADD",
+    exp.Sub: "SQL_NUMERIC_SUBTRACT",
+    exp.Mul: "SQL_NUMERIC_MULTIPLY",
+    exp.Div: "SQL_NUMERIC_DIVIDE",
+}
+
+
+def _exact(node: Expression) -> Expression:
+    """Spark derives other scales of quotients, and rounds what is made of wide numbers."""
+    if node.type != NUMERIC:
         return node
-    return cast(exp.Div(this=node.this.copy(), expression=node.expression.copy()), kind)
+    sides = [
+        side if types.is_decimal(_kind(side)) else cast(side.copy(), NUMERIC)
+        for side in (node.this, node.expression)
+    ]
+    return _call(_NUMERIC_ARITHMETIC[type(node)], NUMERIC, *sides)
 
 
 def _rounded_double(value: Expression) -> Expression:
@@ -143,6 +161,10 @@ def _round(node: Expression) -> Expression:
 def _whole(node: Expression) -> Expression:
     """CEIL and FLOOR have the type of their argument."""
     return cast(node.copy(), _kind(node))
+
+
+def _modulo(node: Expression) -> Expression:
+    return cast(node.copy(), NUMERIC) if node.type == NUMERIC else node
 
 
 def _trunc(node: Expression) -> Expression:
@@ -202,11 +224,15 @@ def _cast(node: Expression) -> Expression:
         )
         return cast(rounded, target)
     if types.is_json(target) and source in (STRING, UNKNOWN) and not types.is_json(source):
-        return _to_json(_parsed(node.this))
+        return _call("SQL_JSONB", types.JSONB, node.this)
     if types.is_array(source) and types.is_array(target):
         return _array_cast(node, types.element_type(source), types.element_type(target))
     if target == BYTES and source in (STRING, UNKNOWN):
         return byte_strings.of_text(node.this)
+    if target == STRING and types.is_array(source):
+        return _array_text(node.this, source)
+    if target == STRING and types.is_struct(source):
+        return _row_text(node.this, source)
     if target == STRING and source == BYTES:
         return byte_strings.text_of(node.this)
     if target == BOOLEAN and source in (STRING, UNKNOWN):
@@ -227,6 +253,48 @@ def _cast(node: Expression) -> Expression:
         shown = cast(node.this.copy(), STRING)
         return _call("CONCAT", STRING, shown, exp.Literal.string("+00"))
     return node
+
+
+_QUOTED_PART = (
+    "IF(v.x = '' OR v.x RLIKE '[\\\\s\",()\\\\\\\\]', "
+    "CONCAT('\"', REPLACE(REPLACE(v.x, '\\\\', '\\\\\\\\'), '\"', '\"\"'), '\"'), v.x)"
+)
+
+
+_QUOTED_ELEMENT = (
+    _QUOTED_PART.replace(",()", ",{}")
+    .replace("v.x = ''", "v.x = '' OR UPPER(v.x) = 'NULL'")
+    .replace("'\"', '\"\"'", "'\"', '\\\\\"'")
+)
+
+
+def _array_text(array: Expression, kind: SQLType) -> Expression:
+    """`{1,NULL,"a b"}`."""
+    element, name = types.element_type(kind), exp.to_identifier("x")
+    text = _cast(cast(typed(exp.Column(this=name.copy()), element), STRING))
+    if not types.is_array(element):
+        text = computed(_QUOTED_ELEMENT, STRING, x=text)
+    shown = exp.Coalesce(this=text, expressions=[exp.Literal.string("NULL")])
+    each = _call(
+        "TRANSFORM", types.array(STRING), array, exp.Lambda(this=shown, expressions=[name])
+    )
+    joined = _call("ARRAY_JOIN", STRING, each, exp.Literal.string(","))
+    return _call("CONCAT", STRING, exp.Literal.string("{"), joined, exp.Literal.string("}"))
+
+
+def _row_text(row: Expression, kind: SQLType) -> Expression:
+    """`(1,x)`, with quotes where a part needs them; a null is nothing."""
+    parts: list[Expression] = []
+    for name, member in types.fields(kind):
+        part = exp.Dot(this=operand(row.copy()), expression=exp.to_identifier(name, True))
+        text = _cast(cast(typed(part, member), STRING))
+        quoted = computed(_QUOTED_PART, STRING, x=text)
+        empty = exp.Literal.string("")
+        parts += [exp.Literal.string(","), exp.Coalesce(this=quoted, expressions=[empty])]
+    ends = exp.Literal.string("("), exp.Literal.string(")")
+    whole = _call("CONCAT", STRING, ends[0], *parts[1:], ends[1])
+    null = exp.If(this=_is_null(row), true=exp.Null())
+    return typed(exp.Case(ifs=[null], default=whole), STRING)
 
 
 def _truth_word(text: Expression) -> Expression:
@@ -385,6 +453,17 @@ def _regexp_replace(node: Expression) -> Expression:
     """The first match only, unless the flags say all."""
     modifiers = node.args.get("modifiers")
     flags = modifiers.name if isinstance(modifiers, exp.Expr) else ""
+    begin, occurrence = node.args.get("position"), node.args.get("occurrence")
+    if begin is not None and _whole_number(begin) != 1:
+        return _replaced_from(node, begin)
+    if occurrence is not None:
+        which = _whole_number(occurrence)
+        if which not in (0, 1):
+            raise UnsupportedError(
+                "REGEXP_REPLACE replaces the first match or, with 0 or the flag g, all of them.",
+                span=span_of(node),
+            )
+        flags += "" if which else "g"
     pattern, replacement = node.expression, node.args.get("replacement")
     if isinstance(replacement, exp.Literal):
         replacement = exp.Literal.string(_back_references(replacement.name, "g" in flags))
@@ -397,6 +476,27 @@ def _regexp_replace(node: Expression) -> Expression:
     return exp.RegexpReplace(
         this=node.this.copy(), expression=pattern.copy(), replacement=replacement
     )
+
+
+def _replaced_from(node: Expression, begin: Expression) -> Expression:
+    """The text before the place where the search begins, and what is made of the rest."""
+    start = exp.Sub(this=operand(begin.copy()), expression=number(1))
+    before = _call("LEFT", STRING, node.this, start)
+    rest = _call("SUBSTRING", STRING, node.this, begin)
+    changed = node.copy()
+    changed.set("this", rest)
+    changed.set("position", None)
+    return _call("CONCAT", STRING, before, _regexp_replace(changed))
+
+
+def _regexp_like(node: Expression) -> Expression:
+    flags = node.args.get("flag")
+    if flags is None:
+        return node
+    if flags.name not in ("i", "c", ""):
+        raise UnsupportedError("REGEXP_LIKE knows the flags i and c.", span=span_of(node))
+    plain = exp.RegexpLike(this=node.this.copy(), expression=node.expression.copy())
+    return _any_case(plain) if flags.name == "i" else plain
 
 
 def _regexp_match(node: Expression) -> Expression:
@@ -422,7 +522,10 @@ def _regexp_match(node: Expression) -> Expression:
 
 def _named(node: Expression) -> Expression:
     rule = _BY_NAME.get(node.name.upper())
-    return node if rule is None else rule(node)
+    if rule is not None:
+        return rule(node)
+    known = signatures.signature(node.name.upper(), node.expressions)
+    return node if known is None else known.call(node.expressions)
 
 
 def _back_references(text: str, every: bool) -> str:
@@ -460,7 +563,7 @@ def _group_concat(node: Expression) -> Expression:
 
 
 def _json_text(node: Expression) -> Expression:
-    return _call("GET_JSON_OBJECT", STRING, node.this, node.expression)
+    return _call("SQL_JSONB_TEXT_AT", STRING, node.this, node.expression)
 
 
 def _parsed(text: Expression) -> Expression:
@@ -469,7 +572,7 @@ def _parsed(text: Expression) -> Expression:
 
 
 def _to_json(value: Expression) -> Expression:
-    return _call("TO_JSON", types.JSONB, value)
+    return _call("SQL_JSONB", types.JSONB, _call("TO_JSON", STRING, value))
 
 
 def _variant(value: Expression) -> Expression:
@@ -512,25 +615,7 @@ def _json_constant(text: str) -> Expression:
 
 def _json_element(node: Expression) -> Expression:
     """The JSON text of an element, a string with its quotes."""
-    return _to_json(_call("VARIANT_GET", STRING, _parsed(node.this), node.expression))
-
-
-def _json_elements(node: Expression) -> Expression:
-    """The JSON texts of an array's elements; null for other JSON."""
-    items = exp.TryCast(
-        this=_call("TRY_PARSE_JSON", STRING, node.expressions[0]),
-        to=exp.DataType.build("ARRAY<VARIANT>", dialect="spark"),
-    )
-    each = exp.Lambda(
-        this=exp.Anonymous(this="TO_JSON", expressions=[exp.to_identifier("x")]),
-        expressions=[exp.to_identifier("x")],
-    )
-    return _call("TRANSFORM", types.array(STRING), items, each)
-
-
-def _json_texts(node: Expression) -> Expression:
-    kind = exp.Literal.string("ARRAY<STRING>")
-    return _call("FROM_JSON", types.array(STRING), node.expressions[0], kind)
+    return _call("SQL_JSONB_AT", types.JSONB, node.this, node.expression)
 
 
 def _json_typeof(node: Expression) -> Expression:
@@ -554,8 +639,7 @@ def _angle(name: str, node: Expression) -> Expression:
 
 _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
     "REGEXP_MATCH": _regexp_match,
-    "JSON_ARRAY_ELEMENTS": _json_elements,
-    "JSON_ARRAY_ELEMENTS_TEXT": _json_texts,
+    "TO_CHAR": lambda node: _to_char(node),
     "JSON_TYPEOF": _json_typeof,
     "TO_JSONB": lambda node: _to_json(_variant(node.expressions[0])),
     "JSONB_BUILD_OBJECT": _json_object,
@@ -599,7 +683,7 @@ def _temporal(node: Expression) -> Expression:
     if right.type == INTERVAL and types.is_time(left.type):
         start = _as(left.copy(), TIMESTAMP) if left.type == DATE else left.copy()
         return _shifted(start, right, type(node), _kind(node))
-    return node
+    return _exact(node)
 
 
 def _micros(time: Expression) -> Expression:
@@ -628,7 +712,7 @@ def _interval_product(node: Expression) -> Expression:
         return intervals.scaled(left, right, isinstance(node, exp.Div))
     if right.type == INTERVAL:
         return intervals.scaled(right, left, False)
-    return _div(node) if isinstance(node, exp.Div) else node
+    return _exact(node)
 
 
 def _neg(node: Expression) -> Expression:
@@ -710,14 +794,36 @@ def _date_bin(node: Expression) -> Expression:
     return _call("TIMESTAMP_MICROS", TIMESTAMP, typed(exp.Sub(this=time, expression=rest), BIGINT))
 
 
-def _to_char(node: Expression) -> Expression:
-    """sqlglot knows microseconds, US, but not MS."""
-    pattern = node.args["format"]
-    if not isinstance(pattern, exp.Literal) or "MS" not in pattern.name:
+_YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
+"""Of units that Spark does not truncate to; centuries begin with a year 1."""
+
+
+def _date_trunc(node: Expression) -> Expression:
+    unit, value = node.args["unit"].name.upper(), node.this
+    if value.type == INTERVAL:
+        found = intervals.truncated(value, unit)
+        if found is None:
+            raise UnsupportedError(f"An INTERVAL has no {unit}.", span=span_of(node))
+        return found
+    if (years := _YEARS.get(unit)) is None:
         return node
-    changed = node.copy()
-    changed.set("format", exp.Literal.string(pattern.name.replace("MS", "SSS")))
-    return changed
+    first = 0 if unit == "DECADE" else 1
+    template = f"MAKE_DATE(YEAR(v.x) - PMOD(YEAR(v.x) - {first}, {years}), 1, 1)"
+    return cast(computed(template, DATE, x=value), _kind(node))
+
+
+def _to_char(node: Expression) -> Expression:
+    value, template = node.expressions
+    if not isinstance(template, exp.Literal):
+        raise UnsupportedError(
+            "TO_CHAR takes a template that is a literal in a relational query.",
+            hint="CASE chooses among several templates.",
+            span=span_of(node),
+        )
+    if value.type == INTERVAL:
+        return templates.of_interval(value, template)
+    moment = intervals.moment_of(value) if value.type == TIME else _as(value, TIMESTAMP)
+    return templates.of_moment(moment, template)
 
 
 def _extract(node: Expression) -> Expression:
@@ -726,7 +832,7 @@ def _extract(node: Expression) -> Expression:
         part = intervals.part_of(value, field, NUMERIC)
         if part is None:
             raise UnsupportedError(f"An INTERVAL has no {field}.", span=span_of(node))
-        return cast(part, NUMERIC)
+        return cast(part, _kind(node))
     if value.type == TIME:
         value = intervals.moment_of(value)
     found: Expression
@@ -744,9 +850,26 @@ def _extract(node: Expression) -> Expression:
                 exp.Extract(this=exp.Var(this="SECOND"), expression=value.copy()), NUMERIC
             )
             found = exp.Mul(this=seconds, expression=number(factor))
+        case _ if field in _FIELDS:
+            found = computed(_FIELDS[field], NUMERIC, x=value)
         case _:
             found = exp.Extract(this=exp.Var(this=field), expression=value.copy())
-    return cast(found, NUMERIC)
+    return cast(found, _kind(node))
+
+
+_FIELDS = {
+    "ISOYEAR": "EXTRACT(YEAROFWEEK FROM v.x)",
+    "DECADE": "FLOOR(YEAR(v.x) / 10)",
+    "CENTURY": "CEIL(YEAR(v.x) / 100)",
+    "MILLENNIUM": "CEIL(YEAR(v.x) / 1000)",
+    "JULIAN": "DATEDIFF(CAST(v.x AS DATE), DATE '1970-01-01') + 2440588 + "
+    "CAST(PMOD(UNIX_MICROS(CAST(v.x AS TIMESTAMP)), 86400000000) AS DECIMAL(20)) / 86400000000",
+    # Of UTC.
+    "TIMEZONE": "IF(v.x IS NULL, NULL, 0)",
+    "TIMEZONE_HOUR": "IF(v.x IS NULL, NULL, 0)",
+    "TIMEZONE_MINUTE": "IF(v.x IS NULL, NULL, 0)",
+}
+"""What Spark does not extract."""
 
 
 # -- arrays --------------------------------------------------------------------------------------
@@ -1081,6 +1204,10 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.AtTimeZone: _at_time_zone,
     exp.Substring: _substring,
     exp.RegexpILike: _any_case,
+    exp.RegexpLike: _regexp_like,
+    exp.TimestampTrunc: _date_trunc,
+    exp.Sign: _whole,
+    exp.Mod: _modulo,
     exp.SimilarTo: _similar,
     exp.Escape: _escaped,
     exp.RegexpReplace: _regexp_replace,
@@ -1090,7 +1217,6 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Sub: _temporal,
     exp.DateBin: _date_bin,
     exp.Extract: _extract,
-    exp.TimeToStr: _to_char,
     exp.Bracket: _bracket,
     exp.ArraySize: _array_size,
     exp.ArrayAgg: _array_agg,
@@ -1106,5 +1232,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.JSONExtract: _json_element,
     exp.JSONExtractScalar: _json_text,
     exp.ArrayReverse: _array_reverse,
+    exp.ArrayContainsAll: lambda node: signatures.contains(node.this, node.expression),
+    exp.ArrayOverlaps: lambda node: signatures.overlap(node.this, node.expression),
     exp.ArraySum: _array_sum,
 }

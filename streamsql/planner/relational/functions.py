@@ -15,9 +15,11 @@ from streamsql import types
 from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
 from streamsql.planner.relational import angles, byte_strings
-from streamsql.planner.relational.expressions import cast, typed
+from streamsql.planner.relational.expressions import cast, number, typed
+from streamsql.planner.relational.signatures import Signature, signature
 from streamsql.planner.relational.typing import (
     NUMERIC,
+    UNKNOWN,
     T,
     alike,
     coerced,
@@ -86,8 +88,26 @@ JSON_ROWS = {
     for name in ("ARRAY_ELEMENTS", "ARRAY_ELEMENTS_TEXT", "OBJECT_KEYS")
 }
 """Table functions over a JSON text: their names, and that of the function that gives an array."""
+JSON_ELEMENTS = frozenset(name for name in JSON_ROWS if "ELEMENTS" in name)
+"""Those whose column is `value`, whatever their alias."""
+JSON_ENTRIES = {
+    f"{prefix}_EACH{suffix}": f"JSON_EACH{suffix}"
+    for prefix in ("JSON", "JSONB")
+    for suffix in ("", "_TEXT")
+}
+"""Table functions of the keys and values of an object."""
+SPLITS = {
+    "REGEXP_SPLIT_TO_TABLE": "REGEXP_SPLIT_TO_ARRAY",
+    "STRING_TO_TABLE": "STRING_TO_ARRAY",
+}
+"""Table functions over a text, and the function that gives the array of their rows."""
 TABLE_FUNCTIONS = frozenset(
-    {"UNNEST", "GENERATE_SERIES", "RANGE", "REGEXP_SPLIT_TO_TABLE", *JSON_ROWS}
+    {
+        *("UNNEST", "GENERATE_SERIES", "RANGE", "GENERATE_SUBSCRIPTS"),
+        *JSON_ROWS,
+        *JSON_ENTRIES,
+        *SPLITS,
+    }
 )
 
 _OWN_NAMES = {
@@ -154,9 +174,8 @@ def build(function: str, arguments: list[Expression]) -> Expression:
     """The call as sqlglot's node; the arguments are typed, the call is not."""
     function = _OWN_NAMES.get(function, function)
     arguments = _without_order(function, arguments)
-    if function == "TO_CHAR" and isinstance(pattern := arguments[-1], exp.Literal):
-        # sqlglot knows these in capital letters only.
-        pattern.set("this", re.sub("hh(24|12)|ms|us", lambda found: found[0].upper(), pattern.name))
+    if signature(function, arguments) is not None:
+        return exp.Anonymous(this=function, expressions=arguments)
     if (own := _OWN.get(function)) is not None:
         return own(arguments)
     builder = Postgres.Parser.FUNCTIONS.get(function)
@@ -234,7 +253,9 @@ def json_aggregate(
         raise _unknown(node, node.name.upper())
     part, brackets = _json_or_null(values[-1]), "[]"
     if "OBJECT" in node.name.upper():
-        key = exp.Anonymous(this="TO_JSONB", expressions=[exp.Cast(this=values[0], to=STRING)])
+        text = exp.Cast(this=values[0], to=STRING.copy())
+        json = exp.Anonymous(this="TO_JSONB", expressions=[text])
+        key = exp.Cast(this=json, to=STRING.copy())
         part, brackets = _joined_texts(key, exp.Literal.string(":"), part), "{}"
     if distinct:
         part = exp.Distinct(expressions=[part])
@@ -276,7 +297,8 @@ def _date_trunc(arguments: list[Expression]) -> Expression:
 
 
 def _date_part(arguments: list[Expression]) -> Expression:
-    return exp.Extract(this=exp.Var(this=arguments[0].name.upper()), expression=arguments[1])
+    part = exp.Extract(this=exp.Var(this=arguments[0].name.upper()), expression=arguments[1])
+    return cast(typed(part, _extract(part)), DOUBLE)
 
 
 def _greatest(node: type[exp.Expr]) -> Callable[[list[Expression]], Expression]:
@@ -313,6 +335,23 @@ def _schemas(arguments: list[Expression]) -> Expression:
     return typed(exp.Case(ifs=ifs), _TEXTS)
 
 
+def _substring_call(arguments: list[Expression]) -> Expression:
+    """From a place, or the first match of a pattern: of its first group if it has one."""
+    if len(arguments) == 2 and kind_of(arguments[1]) in (STRING, UNKNOWN):
+        found = exp.Anonymous(this="REGEXP_MATCH", expressions=arguments)
+        groups = typed(found, _TEXTS)
+        return typed(exp.Bracket(this=groups, expressions=[number(1)], offset=1), STRING)
+    return _plain(exp.Substring, "this", "start", "length")(arguments)
+
+
+def _array_size(arguments: list[Expression]) -> Expression:
+    """CARDINALITY counts the elements of all dimensions."""
+    value = arguments[0]
+    while types.is_array(kind_of(value)) and types.is_array(types.element_type(kind_of(value))):
+        value = typed(exp.Flatten(this=value), types.element_type(kind_of(value)))
+    return exp.ArraySize(this=value)
+
+
 def _reverse(arguments: list[Expression]) -> Expression:
     """Of a text, or of BYTES."""
     if kind_of(arguments[0]) == types.BYTES:
@@ -342,8 +381,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "CONCAT_WS": lambda a: exp.ConcatWs(expressions=a, safe=False, coalesce=True),
     "ROUND": _plain(exp.Round, "this", "decimals"),
     "LENGTH": _plain(exp.Length, "this"),
-    "ARRAY_SIZE": _plain(exp.ArraySize, "this"),
-    "SUBSTRING": _plain(exp.Substring, "this", "start", "length"),
+    "ARRAY_SIZE": _array_size,
+    "SUBSTRING": _substring_call,
     "STR_POSITION": _plain(exp.StrPosition, "this", "substr"),
     "BTRIM": _plain(exp.Trim, "this", "expression"),
     "TRIM": _plain(exp.Trim, "this", "expression"),
@@ -353,7 +392,6 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "LAG": _plain(exp.Lag, "this", "offset", "default"),
     "LEAD": _plain(exp.Lead, "this", "offset", "default"),
     "MOD": _plain(exp.Mod, "this", "expression"),
-    "LOG10": lambda a: exp.Log(this=exp.Literal.number(10), expression=a[0]),
     "FIRST_VALUE": _ordered(exp.FirstValue),
     "LAST_VALUE": _ordered(exp.LastValue),
     "MEDIAN": _plain(exp.Median, "this"),
@@ -364,6 +402,7 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "TIMEZONE": _plain(exp.AtTimeZone, "zone", "this"),
     "CURRENT_SCHEMAS": _schemas,
     "REVERSE": _reverse,
+    "TO_CHAR": partial(_named, "TO_CHAR"),
     **{name: partial(_named, name) for name in byte_strings.FUNCTIONS},
 }
 
@@ -381,6 +420,8 @@ def typed_call(call: Expression, function: str) -> Expression:
     if rule is not None:
         return typed(call, rule(call))
     if isinstance(call, exp.Anonymous):
+        if (signed := signature(call.name.upper(), call.expressions)) is not None:
+            return typed(call, _signed(call, signed))
         if (known := _BY_NAME.get(call.name.upper())) is None:
             raise _unknown(call, function)
         return typed(call, known(call))
@@ -536,6 +577,19 @@ def _first_alike(*parts: str) -> Rule:
     return of
 
 
+def _date_bin(call: Expression) -> SQLType:
+    call.set("this", coerced(call.this.copy(), INTERVAL))
+    value = call.expression
+    if is_open(kind_of(value)):
+        value.replace(coerced(value.copy(), LOCAL_TIMESTAMP))
+    return kind_of(call.expression)
+
+
+def _sign(call: Expression) -> SQLType:
+    kind = _numeric(call)
+    return types.decimal(1, 0) if types.is_decimal(kind) else DOUBLE
+
+
 def _nullif(call: Expression) -> SQLType:
     left, right = comparable(call.this.copy(), call.expression.copy(), "=")
     call.set("this", left)
@@ -562,14 +616,33 @@ def _substring(call: Expression) -> SQLType:
     return types.BYTES if kind_of(call.this) == types.BYTES else _text(call)
 
 
+_CONVERSION = re.compile(r"%(?:%|(\d+\$)?-?\d*([sIL]))")
+_QUOTES = {"I": "QUOTE_IDENT", "L": "QUOTE_NULLABLE"}
+
+
 def _format(call: Expression) -> SQLType:
-    """FORMAT(pattern, ..), in which a null is an empty text."""
+    """FORMAT(pattern, ..), in which a null is an empty text. Values are quoted before it."""
     pattern, *values = call.expressions
     pattern.replace(coerced(pattern.copy(), STRING))
-    for value in values:
+    pattern, quotes = call.expressions[0], dict[int, str]()
+    if isinstance(pattern, exp.Literal):
+        place = 0
+        for found in _CONVERSION.finditer(pattern.name):
+            if found[2] is None:
+                continue
+            place = int(found[1][:-1]) if found[1] else place + 1
+            if found[2] in _QUOTES:
+                quotes[place - 1] = _QUOTES[found[2]]
+        pattern.replace(typed(exp.Literal.string(_CONVERSION.sub(_as_text, pattern.name)), STRING))
+    for place, value in enumerate(values):
+        if place in quotes:
+            quoted = exp.Anonymous(this=quotes[place], expressions=[coerced(value.copy(), STRING)])
+            value.replace(typed(quoted, STRING))
+            continue
         text = _letter(value) if value.type == BOOLEAN else coerced(value.copy(), STRING)
         empty = typed(exp.Literal.string(""), STRING)
         value.replace(typed(exp.Coalesce(this=text.copy(), expressions=[empty]), STRING))
+    pattern = call.expressions[0]
     if isinstance(pattern, exp.Literal) and pattern.name.replace("%%", "").count("%s") > len(
         values
     ):
@@ -579,6 +652,11 @@ def _format(call: Expression) -> SQLType:
             span=span_of(call),
         )
     return STRING
+
+
+def _as_text(conversion: re.Match[str]) -> str:
+    """`%I` and `%L` as `%s`, of a value that is quoted."""
+    return conversion[0] if conversion[2] is None else f"{conversion[0][:-1]}s"
 
 
 def _concat(call: Expression) -> SQLType:
@@ -663,7 +741,14 @@ def _extract(call: Expression) -> SQLType:
     value = call.expression
     if is_open(kind_of(value)):
         value.replace(coerced(value.copy(), TIMESTAMP))
-    return NUMERIC
+    digits = _DIGITS.get(call.this.name.removesuffix("S"))
+    is_date = kind_of(call.expression) == DATE
+    return NUMERIC if digits is None or is_date else types.decimal(_EXTRACTED, digits)
+
+
+_EXTRACTED = 24
+_DIGITS = {"EPOCH": 6, "SECOND": 6, "MILLISECOND": 3}
+"""Behind the point, of parts of a time."""
 
 
 _RULES: dict[type[exp.Expr], Rule] = {
@@ -681,6 +766,11 @@ _RULES: dict[type[exp.Expr], Rule] = {
         (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop), _moment
     ),
     **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _double),
+    **dict.fromkeys((exp.RegrSlope, exp.RegrIntercept, exp.RegrR2), _double),
+    **dict.fromkeys((exp.RegrAvgx, exp.RegrAvgy, exp.RegrSxx, exp.RegrSxy, exp.RegrSyy), _double),
+    exp.RegrCount: _always(BIGINT),
+    exp.DateBin: _date_bin,
+    exp.Sign: _sign,
     exp.Median: _moment,
     exp.GroupConcat: _group_concat,
     exp.ArrayAgg: _array_agg,
@@ -688,7 +778,6 @@ _RULES: dict[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _first_alike("expressions")),
     exp.Nullif: _nullif,
     exp.Abs: _numeric,
-    exp.Sign: _numeric,
     **dict.fromkeys((exp.Round, exp.Ceil, exp.Floor, exp.Trunc), _rounded),
     **dict.fromkeys((exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Cbrt), _double),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Log), _double),
@@ -762,6 +851,44 @@ def _json_object(call: Expression) -> SQLType:
     return types.JSONB
 
 
+def _to_char(call: Expression) -> SQLType:
+    if len(call.expressions) != 2:
+        raise _unknown(call, "TO_CHAR")
+    value, template = call.expressions
+    if is_open(kind_of(value)):
+        value.replace(coerced(value.copy(), TIMESTAMP))
+    kind = kind_of(call.expressions[0])
+    if types.is_numeric(kind):
+        raise UnsupportedError(
+            "TO_CHAR of a number is not supported in a relational query.",
+            hint="CAST it to TEXT, ROUND it before, or pad it by LPAD.",
+            span=span_of(call),
+        )
+    if not types.is_time(kind) and kind != INTERVAL:
+        raise _unknown(call, "TO_CHAR")
+    template.replace(coerced(template.copy(), STRING))
+    return STRING
+
+
+def _signed(call: Expression, signed: Signature) -> SQLType:
+    """Of a call whose arguments become those of its signature."""
+    for argument, kind in zip(list(call.expressions), signed.takes, strict=True):
+        own = kind_of(argument)
+        if not (is_open(own) or _becomes(own, kind)):
+            raise _unknown(call, title(call))
+        argument.replace(coerced(argument.copy(), kind))
+    return signed.gives
+
+
+def _becomes(own: SQLType, kind: SQLType) -> bool:
+    """Whether a value of a type may be an argument of another one."""
+    if types.is_array(kind):
+        return types.is_array(own)
+    if types.is_json(kind) or own == kind:
+        return own == kind
+    return types.is_numeric(own) and types.is_numeric(kind)
+
+
 def _of_bytes(call: Expression) -> SQLType:
     first = call.expressions[0]
     if kind_of(first) != types.BYTES:
@@ -774,6 +901,7 @@ def _of_bytes(call: Expression) -> SQLType:
 _BY_NAME: dict[str, Rule] = {
     **dict.fromkeys(byte_strings.FUNCTIONS, _of_bytes),
     "FORMAT_STRING": _format,
+    "TO_CHAR": _to_char,
     "TO_JSONB": _json_values,
     "JSONB_BUILD_ARRAY": _json_values,
     "JSONB_BUILD_OBJECT": _json_object,

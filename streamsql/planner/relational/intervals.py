@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ctypes import c_float
 from decimal import Decimal
 from functools import cache
@@ -197,8 +197,15 @@ def _native(interval: Interval) -> Expression:
 
 def computed(template: str, kind: SQLType, **values: Expression) -> Expression:
     """An expression of Spark over `v.name` for each value; null where one of them is."""
+    return computed_of(template, kind, values)
+
+
+def computed_of(
+    template: str, kind: SQLType, values: Mapping[str, Expression], nullable: str = ""
+) -> Expression:
+    """The same, where values whose names are among the `nullable` letters may be null."""
     names = ", ".join(f"{name} AS {name}" for name in values)
-    nulls = " OR ".join(f"v.{name} IS NULL" for name in values)
+    nulls = " OR ".join(f"v.{name} IS NULL" for name in values if name not in nullable) or "FALSE"
     made = _parsed(
         f"GET(TRANSFORM(ARRAY(STRUCT({names})), v -> IF({nulls}, NULL, {template})), 0)"
     ).copy()
@@ -353,6 +360,28 @@ _PARTS = {
     "EPOCH": "(v.x.months DIV 12 * 31557600 + v.x.months % 12 * 2592000 + v.x.days * 86400)"
     " + CAST(v.x.micros AS DECIMAL(20)) / 1000000",
 }
+
+
+_TRUNCATED = {
+    "MILLENNIUM": ("v.x.months - v.x.months % 12000", "0", "0"),
+    "CENTURY": ("v.x.months - v.x.months % 1200", "0", "0"),
+    "DECADE": ("v.x.months - v.x.months % 120", "0", "0"),
+    "YEAR": ("v.x.months - v.x.months % 12", "0", "0"),
+    "QUARTER": ("v.x.months - v.x.months % 3", "0", "0"),
+    "MONTH": ("v.x.months", "0", "0"),
+    "DAY": ("v.x.months", "v.x.days", "0"),
+    "HOUR": ("v.x.months", "v.x.days", "v.x.micros - v.x.micros % 3600000000"),
+    "MINUTE": ("v.x.months", "v.x.days", "v.x.micros - v.x.micros % 60000000"),
+    "SECOND": ("v.x.months", "v.x.days", "v.x.micros - v.x.micros % 1000000"),
+    "MILLISECOND": ("v.x.months", "v.x.days", "v.x.micros - v.x.micros % 1000"),
+    "MICROSECOND": ("v.x.months", "v.x.days", "v.x.micros"),
+}
+
+
+def truncated(interval: Expression, unit: str) -> Expression | None:
+    """DATE_TRUNC(unit, interval); None for a unit that it has not."""
+    parts = _TRUNCATED.get(unit.removesuffix("S"))
+    return None if parts is None else computed(_made(*parts), INTERVAL, x=interval)
 
 
 def part_of(interval: Expression, field: str, kind: SQLType) -> Expression | None:

@@ -192,8 +192,25 @@ def alike(values: Sequence[Expression], what: str) -> tuple[list[Expression], SQ
             hint="CAST one of them.",
             span=span_of(values[0]) or span_of(values[-1]),
         )
-    kind = settled(kind)
+    kind = _without_padding(values, settled(kind))
     return [coerced(value, kind) for value in values], kind
+
+
+def _without_padding(values: Sequence[Expression], kind: SQLType) -> SQLType:
+    """Numbers that are written with different digits behind the point keep theirs."""
+    if not types.is_decimal(kind):
+        return kind
+    scales = {
+        types.precision_scale(kind_of(value))[1]
+        for value in values
+        if isinstance(value, exp.Literal) and types.is_numeric(kind_of(value))
+    }
+    if len(scales) < 2:
+        return kind
+    precision, scale = types.precision_scale(kind)
+    most, digits = types.precision_scale(NUMERIC)
+    fits = scale <= digits and precision - scale <= most - digits
+    return NUMERIC if fits else kind
 
 
 def _open_kind(value: Expression) -> SQLType:
@@ -308,6 +325,8 @@ def _number(node: type[exp.Expr], a: SQLType, b: SQLType) -> SQLType:
         return DOUBLE
     if not types.is_decimal(wider):
         return wider
+    if NUMERIC in (a, b):
+        return NUMERIC
     (p1, s1), (p2, s2) = types.precision_scale(a), types.precision_scale(b)
     if node is exp.Mul:
         return bounded(p1 + p2 + 1, s1 + s2)

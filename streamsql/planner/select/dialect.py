@@ -44,6 +44,13 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.BitwiseNot: "The operator ~ before a number",
     exp.BitwiseLeftShift: "The operator <<",
     exp.BitwiseRightShift: "The operator >>",
+    exp.ArrayContainsAll: "The operator @>",
+    exp.ArrayContainedBy: "The operator <@",
+    exp.ArrayOverlaps: "The operator &&",
+    exp.JSONBContainsTopKey: "The operator ?",
+    exp.JSONBContainsAnyTopKeys: "The operator ?|",
+    exp.JSONBContainsAllTopKeys: "The operator ?&",
+    exp.JSONBDeleteAtPath: "The operator #-",
 }
 
 
@@ -52,6 +59,7 @@ _HINTS = {
     "INTERSECT ALL": "INTERSECT gives each row once.",
     "DISTINCT ON": "One row for each a is QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) "
     "= 1.",
+    "The operator &&": "Both conditions are joined by AND.",
     "WITHIN GROUP": "PERCENTILE_CONT(share) is: the value between the two nearest ones.",
     "ORDER BY inside a call": "Aggregates process values in order of arrival.",
     "CROSS JOIN": "Sources are joined by JOIN .. ON ..",

@@ -62,11 +62,12 @@ class AggregateRules(CallRules):
             kind = DOUBLE if function == "PERCENTILE_CONT" else kind
             return typed(exp.Max(this=null(kind)), kind)
         if function == "PERCENTILE_CONT":
-            kind = DOUBLE
+            kind = types.array(DOUBLE) if types.is_array(kind_of(shares[0])) else DOUBLE
             items[0].set("this", coerced(items[0].this.copy(), DOUBLE))
             call: Expression = exp.PercentileCont(this=shares[0])
         elif function in ("PERCENTILE_DISC", "APPROX_PERCENTILE"):
             call = exp.PercentileDisc(this=shares[0])
+            kind = types.array(kind) if types.is_array(kind_of(shares[0])) else kind
         elif function == "MODE":
             return typed(exp.Mode(this=items[0].this), kind)
         else:
@@ -136,6 +137,12 @@ class AggregateRules(CallRules):
         return functions.typed_call(call, functions.title(node))
 
     def frame(self, spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> exp.WindowSpec:
+        if spec.text("kind").upper() == "GROUPS" or spec.args.get("exclude"):
+            raise UnsupportedError(
+                "Frames by GROUPS and with EXCLUDE are not supported.",
+                hint="ROWS and RANGE are.",
+                span=span_of(spec),
+            )
         frame = spec.copy()
         for side in ("start", "end"):
             value = spec.args.get(side)

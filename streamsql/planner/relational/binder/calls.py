@@ -94,10 +94,12 @@ class CallRules(Rules):
                     span=span_of(node),
                 )
             return typed(exp.Unnest(expressions=arguments), types.element_type(kind))
-        if (array := functions.JSON_ROWS.get(node.name.upper())) is not None:
-            text = coerced(arguments[0], STRING)
-            call = typed(exp.Anonymous(this=array, expressions=[text]), types.array(STRING))
-            return typed(exp.Unnest(expressions=[call]), STRING)
+        arrays = functions.JSON_ROWS | functions.JSON_ENTRIES | functions.SPLITS
+        if (array := arrays.get(node.name.upper())) is not None:
+            call = self.bound_call(array, arguments)
+            return typed(exp.Unnest(expressions=[call]), types.element_type(kind_of(call)))
+        if node.name.upper() == "GENERATE_SUBSCRIPTS":
+            return self._subscripts(arguments, node)
         if node.name.upper() in ("GENERATE_SERIES", "RANGE"):
             bounds, kind = self._series(arguments)
             start, end, *step = bounds
@@ -114,6 +116,15 @@ class CallRules(Rules):
         raise UnsupportedError(
             f"{node.name} is not supported as a table function.", span=span_of(node)
         )
+
+    def _subscripts(self, arguments: list[Expression], node: Expression) -> Expression:
+        if len(arguments) != 2 or arguments[1].name != "1":
+            raise UnsupportedError(
+                "GENERATE_SUBSCRIPTS takes an array and its first dimension.", span=span_of(node)
+            )
+        size = self.bound_call("CARDINALITY", arguments[:1])
+        series = exp.GenerateSeries(this=None, start=number(1), end=size, is_end_exclusive=False)
+        return typed(series, INT)
 
     def _series(self, arguments: list[Expression]) -> tuple[list[Expression], types.SQLType]:
         if len(arguments) == 1:

@@ -30,11 +30,31 @@ from streamsql.planner.relational.typing import UNKNOWN, coerced, is_open, kind_
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import BOOLEAN, NULL, STRING
 
+_CONTAINMENT: dict[type[exp.Expr], str] = {
+    exp.ArrayContainsAll: "@>",
+    exp.ArrayContainedBy: "<@",
+    exp.ArrayOverlaps: "&&",
+}
+_CONTAINMENT_NODES: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.ArrayContainsAll: exp.ArrayContainsAll,
+    exp.ArrayContainedBy: exp.ArrayContainsAll,
+    exp.ArrayOverlaps: exp.ArrayOverlaps,
+}
+_OF_KEYS: dict[type[exp.Expr], str] = {
+    exp.JSONBContainsTopKey: "JSONB_EXISTS",
+    exp.JSONBContainsAnyTopKeys: "JSONB_EXISTS_ANY",
+    exp.JSONBContainsAllTopKeys: "JSONB_EXISTS_ALL",
+    exp.JSONBDeleteAtPath: "JSONB_DELETE_PATH",
+}
+
 
 class ConditionRules(Rules):
     """Of conditions."""
 
     def _and(self, node: exp.And) -> Expression:
+        if node.meta.get("any_of"):
+            array, value = node.expression.expressions
+            return self.bind(exp.EQ(this=value, expression=exp.Any(this=array)))
         both = [self._truth(part, "AND") for part in (node.this, node.expression)]
         return conjunction(both) or boolean(True)
 
@@ -118,6 +138,27 @@ class ConditionRules(Rules):
                 exp.Escape(this=compare(type(node), a, b), expression=escape.copy()), BOOLEAN
             )
         return compare(type(node), a, b)
+
+    def _containment(self, node: exp.Binary) -> Expression:
+        """`@>`, `<@` and `&&` of arrays and of JSONB."""
+        left, right = self.bind(node.this), self.bind(node.expression)
+        if typing.is_open(kind_of(left)):
+            left = coerced(left, kind_of(right))
+        right = coerced(right, kind_of(left)) if typing.is_open(kind_of(right)) else right
+        kinds = kind_of(left), kind_of(right)
+        if isinstance(node, exp.ArrayContainedBy):
+            left, right = right, left
+        if all(map(types.is_json, kinds)) and not isinstance(node, exp.ArrayOverlaps):
+            return self.bound_call("JSONB_CONTAINS", [left, right])
+        if not all(map(types.is_array, kinds)):
+            raise typing.mismatch(_CONTAINMENT[type(node)], *kinds, node)
+        (left, right), _ = typing.alike([left, right], _CONTAINMENT[type(node)])
+        return typed(_CONTAINMENT_NODES[type(node)](this=left, expression=right), BOOLEAN)
+
+    def _keys(self, node: exp.Binary) -> Expression:
+        """Of a JSONB: `?` and its like, and `#-`."""
+        both = [self.bind(node.this), self.bind(node.expression)]
+        return self.bound_call(_OF_KEYS[type(node)], both)
 
     def _escape(self, node: exp.Escape) -> Expression:
         inner = self.bind(node.this)

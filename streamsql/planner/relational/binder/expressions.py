@@ -71,6 +71,14 @@ _METHODS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = 
     exp.BitwiseNot: _E._bit_not,
     exp.Pow: _E._power,
     exp.DPipe: _E._concatenation,
+    **dict.fromkeys(
+        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _E._containment
+    ),
+    **dict.fromkeys(
+        (exp.JSONBContainsTopKey, exp.JSONBContainsAnyTopKeys, exp.JSONBContainsAllTopKeys),
+        _E._keys,
+    ),
+    exp.JSONBDeleteAtPath: _E._keys,
     exp.Between: _E._between,
     **dict.fromkeys((exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike), _E._pattern),
     exp.SimilarTo: _E._similar,

@@ -42,6 +42,7 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
+from streamsql.types import fields as fields_of
 from streamsql.values.intervals import Interval
 
 ONE_ROW = Values(((),))
@@ -230,14 +231,25 @@ class FromBinder:
         call = self._expressions(left, Pending(), "FROM").table_function(node.call)
         shown = node.alias or name
         fields = tuple(
-            self.ids.field(shown if len(call_types) == 1 else name, kind)
-            for call_types in [_types(call)]
-            for kind in call_types
+            self.ids.field(n, kind) for n, kind in self._columns(name.upper(), shown, call)
         )
         ordinality = self.ids.field("ORDINALITY", BIGINT) if node.ordinality else None
         relation = Generate(ONE_ROW, call, fields, ordinality=ordinality)
         every = (*fields, ordinality) if ordinality else fields
-        return relation, _scope(shown, every, node.columns, node.span)
+        scope = _scope(shown, every, node.columns, node.span)
+        if name.upper() in functions.JSON_ELEMENTS:
+            scope = replace(scope, entries=(replace(scope.entries[0], scalar=True),))
+        return relation, scope
+
+    @staticmethod
+    def _columns(name: str, alias: str, call: Expression) -> list[tuple[str, SQLType]]:
+        """The names and types of a table function's columns."""
+        if name in functions.JSON_ENTRIES:
+            return fields_of(typing.kind_of(call))
+        kinds = _types(call)
+        if name in functions.JSON_ELEMENTS:
+            return [("VALUE", kinds[0])]
+        return [(alias if len(kinds) == 1 else name, kind) for kind in kinds]
 
     def _one_value(self, node: nodes.TableFunction, left: Scope) -> tuple[Relation, Scope]:
         """A function that has one value, as a relation of one row."""

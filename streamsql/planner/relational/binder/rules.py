@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from streamsql.nodes import Expression, Query
-from streamsql.planner.relational import typing
+from streamsql.planner.relational import functions, typing
 from streamsql.planner.relational.binder.pending import (
     Pending,
 )
@@ -40,6 +40,10 @@ class Rules(ABC):
     @abstractmethod
     def bind(self, node: Expression) -> Expression:
         """The typed expression over fields."""
+
+    def bound_call(self, function: str, arguments: list[Expression]) -> Expression:
+        """A call of a function by its name with arguments that are bound."""
+        return functions.typed_call(functions.build(function, arguments), function)
 
     def bind_all(self, nodes: Sequence[Expression]) -> list[Expression]:
         return [self.bind(node) for node in nodes]

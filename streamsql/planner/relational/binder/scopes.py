@@ -32,6 +32,8 @@ class Entry:
     hidden: tuple[tuple[str, Field], ...] = ()
     merged: frozenset[str] = frozenset()
     """Columns that USING has made one with another side's: only found by their alias."""
+    scalar: bool = False
+    """Of a function whose rows are single values, which the alias means, too."""
 
 
 @dataclass(frozen=True)

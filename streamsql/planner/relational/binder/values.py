@@ -46,6 +46,8 @@ class ValueRules(Rules):
             call.meta.update(node.meta)
             return self.bind(call)
         if (entry := whole_row(node, self.scope)) is not None:
+            if entry.scalar:
+                return column(entry.columns[0][1])
             return row([(name, column(field)) for name, field in entry.columns])
         return resolve(node, self.scope)
 
@@ -81,6 +83,8 @@ class ValueRules(Rules):
 
     def _arithmetic(self, node: exp.Binary) -> Expression:
         a, b = self.bind(node.this), self.bind(node.expression)
+        if isinstance(node, exp.Sub) and types.is_json(kind_of(a)):
+            return self.bound_call(_deletion(kind_of(b)), [a, b])
         return typing.arithmetic(type(node), SYMBOLS[type(node)], operand(a), operand(b))
 
     def _negative(self, node: exp.Neg) -> Expression:
@@ -114,6 +118,8 @@ class ValueRules(Rules):
     def _concatenation(self, node: exp.DPipe) -> Expression:
         a, b = self.bind(node.this), self.bind(node.expression)
         kinds = kind_of(a), kind_of(b)
+        if any(map(types.is_json, kinds)) and all(k == UNKNOWN or types.is_json(k) for k in kinds):
+            return self.bound_call("JSONB_CONCAT", [a, b])
         if any(types.is_array(kind) for kind in kinds):
             return self._array_concatenation(a, b)
         if STRING not in kinds and UNKNOWN not in kinds:
@@ -243,6 +249,13 @@ class ValueRules(Rules):
         if len(node.expressions) == 1:
             return self.bind(node.expressions[0])
         return row([(f"F{n}", v) for n, v in enumerate(self.bind_all(node.expressions), 1)])
+
+
+def _deletion(kind: types.SQLType) -> str:
+    """The function of `jsonb - key`, by the type of the key."""
+    if types.is_array(kind):
+        return "JSONB_DELETE_TEXTS"
+    return "JSONB_DELETE_INDEX" if typing.is_integer(kind) else "JSONB_DELETE_TEXT"
 
 
 def row(values: Sequence[tuple[str, Expression]]) -> Expression:

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from streamsql import types
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Generate, Relation, WindowFunctions
 from streamsql.planner.relational.binder.grouping import projected
 from streamsql.planner.relational.binder.pending import Generated, Pending, WindowCall
 from streamsql.planner.relational.binder.subqueries import Subqueries
-from streamsql.planner.relational.expressions import Ids, column
-from streamsql.planner.relational.typing import kind_of
+from streamsql.planner.relational.expressions import Ids, column, number, typed
+from streamsql.planner.relational.typing import coerced, is_integer, kind_of
 from streamsql.planner.scopes.spans import span_of
+from streamsql.types import INT
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,8 @@ def generated(
     calls = [part.call for part in found.values() if isinstance(part, Generated)]
     if not calls:
         return relation, list(expressions)
-    if len(calls) > 1 and not all(isinstance(call, exp.Unnest) for call in calls):
-        raise UnsupportedError(
-            "Several table functions in one SELECT list are supported for UNNEST only.",
-            hint="Write them in FROM.",
-            span=span_of(expressions[0]),
-        )
+    if len(calls) > 1:
+        calls = [_array_of(call) for call in calls]
     fields = tuple(ids.field(call.key.upper(), kind_of(call)) for call in calls)
     call = calls[0]
     if len(calls) > 1:
@@ -100,6 +98,26 @@ def generated(
     relation = Generate(relation, call, fields)
     results = {name: column(field) for name, field in zip(found, fields, strict=True)}
     return relation, [pending.resolved(expression, results) for expression in expressions]
+
+
+def _array_of(call: Expression) -> Expression:
+    """The table function as UNNEST."""
+    if isinstance(call, exp.Unnest):
+        return call
+    kind = kind_of(call)
+    if not is_integer(kind) or call.args.get("is_end_exclusive"):
+        raise UnsupportedError(
+            "Several table functions in one SELECT list are supported for UNNEST and series of "
+            "whole numbers.",
+            hint="Write them in FROM.",
+            span=span_of(call),
+        )
+    given = call.args.get("step")
+    step = number(1) if given is None else given
+    bounds = [coerced(part, kind) for part in (call.args["start"], call.args["end"], step)]
+    name = "INTEGER_SERIES" if kind == INT else "BIGINT_SERIES"
+    array = typed(exp.Anonymous(this=name, expressions=bounds), types.array(kind))
+    return typed(exp.Unnest(expressions=[array]), kind)
 
 
 def windows_in(pending: Pending, expressions: Sequence[Expression]) -> dict[str, Expression]:
