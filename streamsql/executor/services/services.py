@@ -155,7 +155,7 @@ class Services:
         self._open()
         return self._connect.client("postgresql-source")
 
-    def resume_connectors(self, resumed: Callable[[], None]) -> None:
+    def resume_connectors(self, resumed: Callable[[], None] = lambda: None) -> None:
         """Starts the embedded worker if it has connectors; returns before they run. Calls
         `resumed` if it has."""
         topic = config_topic(self._data)
