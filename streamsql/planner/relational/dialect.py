@@ -216,6 +216,8 @@ def _cast(node: Expression) -> Expression:
         return node
     if INTERVAL in (source, target) or TIME in (source, target):
         return _temporal_cast(node.this, source, target)
+    if is_integer(target) and types.is_json(source):
+        return _cast(cast(cast(node.this.copy(), NUMERIC), target))
     if is_integer(target) and (source == DOUBLE or types.is_decimal(source)):
         rounded = (
             _rounded_double(node.this)
@@ -583,8 +585,23 @@ def _variant(value: Expression) -> Expression:
     if types.is_time(kind) or kind == INTERVAL:
         value = _as_text(value, kind)
     elif types.is_struct(kind) or types.is_array(kind) or types.is_map(kind):
-        return _call("TO_VARIANT_OBJECT", STRING, value)
+        return _call("TO_VARIANT_OBJECT", STRING, _with_shown_names(value, kind))
     return exp.Cast(this=value.copy(), to=exp.DataType.build("VARIANT", dialect="spark"))
+
+
+def _with_shown_names(value: Expression, kind: SQLType) -> Expression:
+    """A row whose names without quotes are in lower case, as results show them."""
+    shown = _shown(kind)
+    return value if shown == kind else cast(value.copy(), shown)
+
+
+def _shown(kind: SQLType) -> SQLType:
+    if types.is_array(kind):
+        return types.array(_shown(types.element_type(kind)))
+    if not types.is_struct(kind):
+        return kind
+    fields = [(n.lower() if n.isupper() else n, _shown(k)) for n, k in types.fields(kind)]
+    return types.struct(fields)
 
 
 def _as_text(value: Expression, kind: SQLType) -> Expression:
