@@ -29,7 +29,7 @@ def can_encode(topic: Topic) -> bool:
 def key_encoder(topic: Topic, schema: Schema) -> Encoder:
     """Encodes keys; None if all key columns are null. A single column is unwrapped."""
     columns = schema.key
-    encode = _FORMATS[topic.key_format.name](topic.key_format, columns, len(columns) > 1)
+    encode = _FORMATS[topic.key_format.name](topic.key_format, columns, len(columns) != 1)
     return lambda cells: None if all(cells.get(c.name) is None for c in columns) else encode(cells)
 
 

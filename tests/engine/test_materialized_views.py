@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from typing import Any
 
 import pytest
 from awaiting import await_until
-from engine.live import Live
+from engine.live import Live, Restartable
 
 from streamsql.errors import CatalogError, PlanError
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
 from streamsql.results import Answer, Rows
 from streamsql.status import QueryState
 
@@ -137,3 +139,26 @@ def test_a_flush_after_a_restart_has_nothing_to_wait_for(live: Live) -> None:
     live.run("FLUSH;")
     assert time.monotonic() - begin < 60
     assert _rows(live, "SELECT * FROM $v;") == [("north", 30, 2), ("south", 5, 1)]
+
+
+def test_rows_of_a_checkpoint_that_is_lost_are_removed(
+    live: Live, restartable: Restartable, kafka: KafkaClient
+) -> None:
+    """The result has no key, so a new row does not replace an old one."""
+    _standard(live)
+    live.run(
+        """CREATE STREAM $s (k INT, v INT)
+          WITH (KAFKA_TOPIC='$s', VALUE_FORMAT='JSON', PARTITIONS=1);
+        CREATE MATERIALIZED VIEW $v AS SELECT COALESCE(a.k, b.k) AS k, a.n, b.most
+          FROM (SELECT k, COUNT(*) AS n FROM $s GROUP BY k) a
+          FULL JOIN (SELECT v AS k, MAX(k) AS most FROM $s GROUP BY v) b ON a.k = b.k;
+        INSERT INTO $s VALUES (1, 1), (1, 2); FLUSH;"""
+    )
+    assert _rows(live, "SELECT * FROM $v;") == [(1, 2, 1), (2, None, 1)]
+    (query,) = (q.id for q in live.engine.queries() if q.sink == live.name("V"))
+    live.engine.close()
+    shutil.rmtree(restartable.config.data_dir / "checkpoints" / query)
+    kafka.produce(live.name("S"), [NewRecord(None, b'{"K": 1, "V": 1}')])
+    live.restart()
+    live.run("FLUSH;")
+    assert _rows(live, "SELECT * FROM $v;") == [(1, 3, 1), (2, None, 1)]

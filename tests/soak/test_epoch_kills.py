@@ -61,8 +61,8 @@ class Reads:
         self._servers = servers
         self.full = 0
         """Answers with all accounts."""
-        self.refused = ""
-        """Why the last one that failed did."""
+        self.refused: dict[str, str] = {}
+        """By server, why the last one that failed did."""
         self.wrong: list[Any] = []
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -97,7 +97,7 @@ class Reads:
             rows = server.pull(TOTALS, PROPERTIES)
         except (httpx2.TransportError, AssertionError) as error:
             # It is not there, or cannot answer yet.
-            self.refused = str(error)
+            self.refused[server.url] = str(error)
             self._stopped.wait(0.1)
             return
         for *sums, accounts in rows:

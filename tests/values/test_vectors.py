@@ -72,6 +72,11 @@ def test_a_key_of_nulls_is_no_key() -> None:
     assert key_encoder(topic, schema)({"K": None}) is None
 
 
+def test_a_stream_without_key_columns_has_no_keys_in_any_format() -> None:
+    topic = Topic("t", FormatSpec("JSON"), FormatSpec("JSON"))
+    assert key_encoder(topic, Schema((Column("V", types.INT),)))({"V": 1}) is None
+
+
 def test_times_of_other_zones_and_of_more_digits_keep_their_moment() -> None:
     east = datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     assert scalar_of(east).text(east) == "2024-01-01T00:00:00.000"

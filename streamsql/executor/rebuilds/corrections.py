@@ -36,6 +36,12 @@ HELD_ROWS, HELD_BYTES = 100_000, 32 << 20
 """Maximum size of a table, with its desired rows, to be held in memory."""
 _MADE = ("value", "time", "headers")
 _THERE = ("old", "old_time")
+_NOTHING = {
+    "value": "binary",
+    "time": "bigint",
+    "headers": "array<struct<key: string, value: binary>>",
+}
+"""A desired row that does not exist, by the types of its columns."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +137,11 @@ class Corrections:
         held.advance(*(self._client.end_offsets(topic) for topic in (self._made, self._target)))
 
     def _rows(self, offsets: OffsetRanges) -> DataFrame:
-        made = self._last(self._made, offsets, _MADE)
-        return made.join(self._last(self._target, offsets, _THERE), "key", "full_outer")
+        made, there = (
+            _last(topic, self._contexts[topic], offsets, names)
+            for topic, names in ((self._made, _MADE), (self._target, _THERE))
+        )
+        return made.join(there, "key", "full_outer")
 
     def _since(self, before: Comparison) -> DataFrame | None:
         """The rows with changes: new keys completely, others only if they differ. None: too many
@@ -165,15 +174,6 @@ class Corrections:
         )
         return newest.unionByName(_unequal(before.rows).join(keys, "key", "left_anti"))
 
-    def _last(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
-        """The last record of each key of a topic, tombstones included."""
-        records = kafka_records(topic, Batch(self._contexts[topic], offsets, topic))
-        row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
-        last = F.max_by(row, F.struct("partition", "offset")).alias("last")
-        found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
-        fields = zip(_MADE, names, strict=False)
-        return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
-
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
         """The last records without a job, if there are few."""
         settings = self._contexts[topic].reading_settings
@@ -185,6 +185,35 @@ class Corrections:
     def _reported_as(self, what: str) -> Iterator[None]:
         with reported_as(f"{what} {self._target}"):
             yield
+
+
+def remove_rows(definition: Definition, launcher: SparkLauncher, client: KafkaClient) -> None:
+    """Writes a tombstone for each key of a query's topic that has a row. ExternalError if Kafka or
+    Spark fails."""
+    topic = definition.writes or ""
+    context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
+    offsets = offset_ranges([topic], {}, client)
+    if all(begin == end for begin, end in offsets[topic].values()):
+        return
+    with reported_as(f"the removal of the rows of {topic}"):
+        there = _last(topic, context, offsets, _THERE)
+        made = (F.lit(None).cast(kind).alias(name) for name, kind in _NOTHING.items())
+        settings = producer_settings(context.bootstrap_servers, "catchup")
+        settings = {**settings, **context.producer_settings}
+        rows = _differing(there.select("*", *made))
+        Bridge.of(rows.sparkSession).write_corrections(rows, settings, topic, None)
+
+
+def _last(
+    topic: str, context: LoweringContext, offsets: OffsetRanges, names: tuple[str, ...]
+) -> DataFrame:
+    """The last record of each key of a topic, tombstones included."""
+    records = kafka_records(topic, Batch(context, offsets, topic))
+    row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
+    last = F.max_by(row, F.struct("partition", "offset")).alias("last")
+    found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
+    fields = zip(_MADE, names, strict=False)
+    return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
 
 
 def _is_small(rows: DataFrame) -> bool:

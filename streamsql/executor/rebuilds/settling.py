@@ -22,7 +22,8 @@ from streamsql.storage.location import Location
 
 
 class SettlingLauncher(SparkLauncher):
-    """Completes the rebuild of a query before its next run."""
+    """Completes the rebuild of a query before its next run, and empties the topic of a view that
+    has no checkpoint."""
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -30,7 +31,10 @@ class SettlingLauncher(SparkLauncher):
 
     def prepare(self, query: Definition) -> Positions:
         self._settle(query)
-        return super().prepare(query)
+        positions = super().prepare(query)
+        if query.is_view and query.generation != BUILDING and not self.has_begun(query):
+            self._remove_rows(query)
+        return positions
 
     def _settle(self, query: Definition) -> None:
         """The query resumes from the new checkpoint, and its table has the new query's result.
@@ -57,3 +61,11 @@ class SettlingLauncher(SparkLauncher):
         writer = f"{query.id}.{id_of(folder)}" if once else None
         corrections = Corrections.of(query, made, self, self._services.kafka.get())
         corrections.write(self.comparisons.of(made), writer)
+
+    def _remove_rows(self, query: Definition) -> None:
+        """Removes what runs without this checkpoint have written: on another server, or before the
+        checkpoint was lost. Its batches end elsewhere than theirs, so it does not retract each of
+        their rows. Readers by epochs see the old rows until the view has done its first epoch."""
+        from streamsql.executor.rebuilds.corrections import remove_rows
+
+        remove_rows(query, self, self._services.kafka.get())
