@@ -45,8 +45,8 @@ def _failures(*runs: str) -> Command:
 
 
 def _random_views(first: int) -> Command:
-    """A quarter of the seeds, 40 of them a test."""
-    seeds = " or ".join(str(seed) for seed in range(first, first + 200, 40))
+    """A quarter of the seeds, 30 of them a test."""
+    seeds = " or ".join(str(seed) for seed in range(first, first + 150, 30))
     return _slow("tests/views/test_random_views.py", "-k", f"many_random and ({seeds})")
 
 
@@ -78,7 +78,7 @@ PARTS: dict[str, Sequence[Command]] = {
     "files": [
         _slow("tests/delivery/test_file_sinks.py"),
         _slow("tests/stores", "tests/capture", "tests/outages"),
-        _slow("tests/kafka", "tests/log", "tests/connectors"),
+        _slow("tests/kafka", "tests/log", "tests/runtime", "tests/connectors"),
     ],
     "cluster": [_slow("tests/cluster")],
     "memory": [_slow("tests/memory")],
@@ -105,9 +105,9 @@ PARTS: dict[str, Sequence[Command]] = {
         _slow("tests/soak/test_view_kills.py", "tests/soak/test_epoch_kills.py"),
     ],
     "views-1": [_random_views(1_000)],
-    "views-2": [_random_views(1_200)],
-    "views-3": [_random_views(1_400)],
-    "views-4": [_random_views(1_600)],
+    "views-2": [_random_views(1_150)],
+    "views-3": [_random_views(1_300)],
+    "views-4": [_random_views(1_450)],
     **{f"graphs-{n}": [_graphs(1_000 + 320 * n)] for n in range(16)},
     "nexmark": [_slow("tests/examples/test_nexmark.py")],
     "flights": [_slow("tests/examples", "--ignore=tests/examples/test_nexmark.py")],

@@ -30,6 +30,7 @@ def running(live: Live, restartable: Restartable, settings: str, mode: str) -> P
     return restartable.config.data_dir / "checkpoints" / query
 
 
+@pytest.mark.slow
 def test_a_real_time_query_commits_as_often_as_configured(
     live: Live, restartable: Restartable
 ) -> None:

@@ -302,6 +302,7 @@ def test_while_the_database_is_gone_the_query_waits_and_says_so(target: Target) 
     target.await_rows([(n, n) for n in range(sent[0])])
 
 
+@pytest.mark.slow
 def test_each_row_is_there_once_though_spark_is_killed(target: Target) -> None:
     live = target.live
     live.run(EVENTS)

@@ -243,6 +243,7 @@ def test_each_row_once_with_exactly_once(live: Live, tmp_path: Path) -> None:
     assert found == [(1, "GB"), (2, "IT"), (3, None), (4, None), (5, "IT"), (6, "GB")]
 
 
+@pytest.mark.slow
 def test_without_its_file_a_query_waits_and_says_so(live: Live, tmp_path: Path) -> None:
     path = tmp_path / "cities.csv"
     live.run(VISITS + cities(path))

@@ -93,6 +93,7 @@ def test_a_topic_list_that_fails_does_not_end_the_watch(
 
 
 @pytest.mark.kafka
+@pytest.mark.slow
 def test_a_broker_whose_disk_was_full_comes_back_with_all_that_it_had(tmp_path: Path) -> None:
     data = DataDir.at(tmp_path)
     sizes = sizes_of(Machine(2, 4096), {}, None, has_master=False)

@@ -182,6 +182,7 @@ def test_pandas(live: LiveListener) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_slow_reader_holds_back_its_own_query_alone(live: LiveListener) -> None:
     """What one does not read waits in Kafka: neither others nor the server's memory have it."""
     count, size, name = 40_000, 1_500, f"pg_slow_{uuid.uuid4().hex[:8]}"

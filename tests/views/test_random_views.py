@@ -40,10 +40,10 @@ DEFINITIONS = [
     TableDefinition("T", {"A": INT, "B": INT, "C": STRING}),
     TableDefinition("S", {"A": INT, "D": decimal(8, 2), "E": STRING}, Kind.STREAM),
 ]
-FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:16").split(":"))
-BATCHES = int(os.environ.get("STREAMSQL_VIEW_BATCHES", "128"))
+FIRST, LAST = map(int, os.environ.get("STREAMSQL_VIEW_SEEDS", "0:12").split(":"))
+BATCHES = int(os.environ.get("STREAMSQL_VIEW_BATCHES", "172"))
 SEEDS_OF_A_TEST = 4
-MANY = 800
+MANY = 600
 """Seeds of the long test: more than 100,000 pairs."""
 MOST_SHRINKS = 60
 _NUMBERS = (None, 0, 1, 2, 3, -1)
