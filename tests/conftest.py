@@ -86,7 +86,7 @@ _SECONDS = {
     "engine/test_random_graphs.py": 10.0,
     "engine/test_replacement.py": 10.0,
     "engine/test_resilience.py": 6.0,
-    "engine/test_slt_files.py": 140.0,
+    "engine/test_slt_files.py": 60.0,
     "engine/test_store.py": 7.0,
     "engine/test_tables.py": 29.0,
     "engine/test_time_steps.py": 12.0,

@@ -300,6 +300,7 @@ def test_a_push_query_from_now_on_begins_with_a_whole_epoch(live: Live, kafka: K
     list(idle.rows)
 
 
+@pytest.mark.slow
 def test_a_select_by_a_spark_job_is_of_one_moment(live: Live, kafka: KafkaClient) -> None:
     """Over several views: one that reads a stream, too, and one that calls a Python function."""
     live.run(TRANSFERS + VIEWS + KEYED)

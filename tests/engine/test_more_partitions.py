@@ -54,6 +54,7 @@ def _in_use(live: Live, kafka: KafkaClient) -> set[int]:
     return {p for p, end in kafka.end_offsets(live.name("X")).items() if end > 0}
 
 
+@pytest.mark.slow
 def test_a_stream_gets_more_partitions(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
