@@ -171,7 +171,10 @@ def _try(server: ServerProcess, sql: str) -> None:
 
 
 def test_takeovers(tmp_path: Path, broker: EmbeddedBroker, topic_name: str) -> None:
-    options = ("--bootstrap-servers", broker.bootstrap, "--service-id", topic_name)
+    options = (
+        *("--bootstrap-servers", broker.bootstrap, "--service-id", topic_name),
+        *("--checkpoints", str(tmp_path / "checkpoints")),
+    )
     servers = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
     try:
         for server in servers:
