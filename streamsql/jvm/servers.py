@@ -1,10 +1,11 @@
-"""What the JVMs of Kafka's servers share, the broker's and Connect's: local ports, and the files
-that configure them."""
+"""What the JVMs of Kafka's servers share, the broker's and Connect's: local ports, the files
+that configure them, and their end."""
 
 from __future__ import annotations
 
 import random
 import socket
+import subprocess
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -63,6 +64,17 @@ def escaped(text: str) -> str:
     text = text.replace("\\", "\\\\").replace("\n", "\\n")
     text = f"\\{text}" if text.startswith(" ") else text
     return "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in text)
+
+
+def stop(process: subprocess.Popen[bytes], timeout: float) -> None:
+    """Ends a server that watches its standard input, by force after some seconds."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def last_errors(*logs: Path) -> str | None:

@@ -25,7 +25,7 @@ from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.cache import exclusive
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import inherited_environment
-from streamsql.jvm.servers import HOST, last_errors
+from streamsql.jvm.servers import HOST, last_errors, stop
 from streamsql.kafka.broker_config import (
     MAIN_CLASS,
     Ports,
@@ -136,15 +136,8 @@ class EmbeddedBroker:
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Shut down a broker started here, by force after `timeout` seconds."""
         process, self._process, self._bootstrap = self._process, None, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            stop(process, timeout)
 
     def _close_process(self) -> None:
         if self._process is not None:

@@ -30,7 +30,7 @@ from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.jvm.java import inherited_environment
 from streamsql.jvm.lock import Group
-from streamsql.jvm.servers import free_ports, last_errors
+from streamsql.jvm.servers import free_ports, last_errors, stop
 from streamsql.waiting import Backoff, await_condition
 
 _log = logging.getLogger("streamsql.connect")
@@ -168,15 +168,8 @@ class EmbeddedConnect:
 
     def _stop(self, timeout: float) -> None:
         process, self._process, self._endpoint = self._process, None, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            stop(process, timeout)
 
 
 def _client(endpoint: Endpoint) -> ConnectClient:

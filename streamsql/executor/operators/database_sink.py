@@ -5,15 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.executor.frames.context import (
-    NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.operators.file_sink import held
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.executor.operators.table_sink import placed
 from streamsql.executor.spark.drivers import database_driver
 from streamsql.executor.spark.external import DatabaseTarget
 from streamsql.executor.spark.types import spark_type
@@ -25,14 +20,9 @@ _JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "ignoreNullF
 
 
 def lower(node: DatabaseSink, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The columns of the table, whether the record has no value, and its place."""
     (rows,) = inputs
-    return rows.where(scope.jvm.written(scope.query_id)).select(
-        *(_sent(quoted(c.name), c.type).alias(c.name) for c in node.schema),
-        quoted(NULL_COLUMN),
-        quoted(PARTITION_COLUMN).cast("int").alias(PARTITION_COLUMN),
-        quoted(OFFSET_COLUMN).cast("bigint").alias(OFFSET_COLUMN),
-    )
+    columns = (_sent(quoted(c.name), c.type).alias(c.name) for c in node.schema)
+    return placed(rows, columns, scope)
 
 
 def target_of(node: DatabaseSink, scope: Scope) -> DatabaseTarget:

@@ -12,14 +12,9 @@ from pyspark.sql import DataFrame
 
 from streamsql import types
 from streamsql.errors import InternalError, UnsupportedError
-from streamsql.executor.frames.context import (
-    NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.executor.operators.table_sink import placed
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.executor.spark.drivers import database_driver, iceberg_jars
 from streamsql.executor.spark.external import IcebergTarget
@@ -43,14 +38,9 @@ _PRIMITIVES = {
 
 
 def lower(node: IcebergSink, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The columns of the table, whether the record has no value, and its place."""
     (rows,) = inputs
-    return rows.where(scope.jvm.written(scope.query_id)).select(
-        *(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema),
-        quoted(NULL_COLUMN),
-        quoted(PARTITION_COLUMN).cast("int").alias(PARTITION_COLUMN),
-        quoted(OFFSET_COLUMN).cast("bigint").alias(OFFSET_COLUMN),
-    )
+    columns = (quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema)
+    return placed(rows, columns, scope)
 
 
 def target_of(node: IcebergSink, scope: Scope) -> IcebergTarget:

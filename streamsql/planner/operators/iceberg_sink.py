@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamsql.planner.operators.export import Export
-from streamsql.planner.operators.operator import Deletions
+from streamsql.planner.operators.table_sink import TableSink
 from streamsql.planner.windows import span_text
 from streamsql.types import quote
 
@@ -28,29 +27,22 @@ class PartitionTransform:
 
 
 @dataclass(frozen=True)
-class IcebergSink(Export):
-    """Rows of the table of `target`: replaced and deleted by the columns `keys`, or only appended
-    if there are none. `url` is that of a catalog in a database; `retention_ms` 0 if not given."""
+class IcebergSink(TableSink):
+    """`url` is that of a catalog in a database; `retention_ms` 0 if not given."""
 
-    topic: str
-    keys: tuple[str, ...]
     catalog: str
     url: str
     partition_by: tuple[PartitionTransform, ...]
     retention_ms: int
 
-    read_as = "table"
-    deletions = Deletions.WRITTEN
-
     @property
     def line(self) -> str:
-        target, names = self.target, ", ".join(map(quote, self.keys))
-        how = f"{target.format} by {names}" if names else target.format
+        target = self.target
         by = f", partitioned by {self._partitioning}" if self.partition_by else ""
         catalog = f"{self.catalog} catalog {self.url}" if self.url else f"{self.catalog} catalog"
         return (
             f"Sink {quote(target.name)}: Iceberg table {target.table} in '{target.path}', "
-            f"{catalog}, {how}{by}, every {span_text(self.interval_ms)}"
+            f"{catalog}, {self.mode}{by}, every {span_text(self.interval_ms)}"
         )
 
     @property
