@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from awaiting import await_until
+from background import repeated
 from confluent_kafka import Consumer
 
 from streamsql.kafka.client import KafkaClient
@@ -33,25 +33,16 @@ class Load:
         self._kafka.produce(self._topic, [_record(n) for n in numbers])
         self.count += count
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """While it comes."""
-        ended = threading.Event()
+        began, first = time.monotonic(), self.count
 
-        def run() -> None:
-            began, first = time.monotonic(), self.count
-            while not ended.wait(0.05):
-                due = int((time.monotonic() - began) * self._per_second) + first
-                if due > self.count:
-                    self.produce(due - self.count)
+        def step() -> None:
+            due = int((time.monotonic() - began) * self._per_second) + first
+            if due > self.count:
+                self.produce(due - self.count)
 
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        return repeated(step, 0.05)
 
 
 def _record(n: int) -> NewRecord:
@@ -77,22 +68,17 @@ class Arrivals:
     @contextmanager
     def noted(self) -> Iterator[None]:
         """While they come."""
-        ended = threading.Event()
         self._consumer.subscribe([self._topic])
 
-        def run() -> None:
-            while not ended.is_set():
-                message = self._consumer.poll(0.01)
-                if message is not None and message.error() is None:
-                    self.times.append(time.monotonic())
+        def step() -> None:
+            message = self._consumer.poll(0.01)
+            if message is not None and message.error() is None:
+                self.times.append(time.monotonic())
 
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
         try:
-            yield
+            with repeated(step):
+                yield
         finally:
-            ended.set()
-            thread.join()
             self._consumer.close()
 
     def await_one(self, seconds: float) -> None:
