@@ -3,6 +3,7 @@ state of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from streamsql.properties import CONNECT_URL, CONNECT_USER, get_text
 from streamsql.waiting import await_condition
 
 CLASS = "connector.class"
+FAILED = "FAILED"
 _UNASSIGNED = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": ()}
 """The state of a connector that is new, or whose worker is being reassigned."""
 
@@ -38,6 +40,13 @@ class Connector:
     worker: str
     tasks: tuple[Task, ...] = ()
     trace: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """The stack trace of the connector or of its first task that failed; None if none has."""
+        if self.state == FAILED:
+            return self.trace or ""
+        return next((task.trace or "" for task in self.tasks if task.state == FAILED), None)
 
     @property
     def status(self) -> str:
@@ -101,7 +110,7 @@ class ConnectClient:
         action, path = f"describe the connector {name}", f"/connectors/{quoted(name)}"
         status, info = self._service.request("GET", path)
         if status == 404:
-            raise _missing(name)
+            raise missing(name)
         info = self._checked(action, status, info)
         status, state = self._service.request("GET", f"{path}/status")
         if status == 404:
@@ -181,10 +190,15 @@ class ConnectClient:
         if not await_condition(is_forgotten, self._patience, every=0.2):
             raise ExternalError(f"cannot {action}: its tasks still run", retryable=True)
 
+    def restart(self, name: str) -> None:
+        """Restarts the connector and its tasks, as far as they have failed."""
+        path = f"/connectors/{quoted(name)}/restart?includeTasks=true&onlyFailed=true"
+        self._checked(f"restart the connector {name}", *self._service.request("POST", path))
+
     def delete(self, name: str) -> None:
         status, answer = self._changed("DELETE", f"/connectors/{quoted(name)}")
         if status == 404:
-            raise _missing(name)
+            raise missing(name)
         self._checked(f"drop the connector {name}", status, answer)
 
     def _changed(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
@@ -213,6 +227,12 @@ class ConnectClient:
         )
 
 
+def cause(trace: str) -> str:
+    """The last cause in a stack trace: a line."""
+    causes = re.findall(r"^\s*Caused by: (.+)$", trace, re.MULTILINE)
+    return str(causes[-1]) if causes else trace.strip().partition("\n")[0]
+
+
 def _shown(value: Mapping[str, Any], config: Mapping[str, str]) -> list[str]:
     """The errors of a property. Those of a reference may repeat what it refers to."""
     if "${" in config.get(value["name"], ""):
@@ -220,7 +240,7 @@ def _shown(value: Mapping[str, Any], config: Mapping[str, str]) -> list[str]:
     return [str(error) for error in value["errors"]]
 
 
-def _missing(name: str) -> CatalogError:
+def missing(name: str) -> CatalogError:
     return CatalogError(
         f"Connector {name} does not exist.",
         hint="SHOW CONNECTORS lists them; put a name with lower-case letters in backticks.",

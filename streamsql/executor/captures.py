@@ -37,6 +37,10 @@ _FREE = """
 SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
 WHERE slot_name = ? AND NOT active
 """
+_LAG = """
+SELECT (pg_current_wal_lsn() - confirmed_flush_lsn)::bigint FROM pg_replication_slots
+WHERE slot_name = ?
+"""
 _SLOT = "SELECT 1 FROM pg_replication_slots WHERE slot_name = ?"
 
 
@@ -94,6 +98,15 @@ def connector_config(capture: Capture, topic: str, name: str) -> dict[str, str]:
         "value.converter.schemas.enable": "false",
     }
     return config | ({"database.sslmode": capture.sslmode} if capture.sslmode else {})
+
+
+def lag_bytes(capture: Capture, name: str, services: Services) -> int | None:
+    """How much of the database's log a connector has not confirmed; None if there is no slot, or
+    Spark's JVM, which has the driver, does not run. ExternalError if the database does not say."""
+    if services.current_spark() is None:
+        return None
+    found = _rows(services, capture, _LAG, name)
+    return int(found[0][0]) if found and found[0][0] is not None else None
 
 
 def remove(client: ConnectClient, name: str, services: Services) -> None:

@@ -25,7 +25,7 @@ Group = Literal[
     "connect-test",
 ]
 """`spark`: the connector, always needed; `kafka`: the embedded broker; `connect`: the embedded
-Connect worker, fetched by the first statement about connectors; `postgresql`: the driver of
+Connect worker, fetched by the first `CREATE CONNECTOR`; `postgresql`: the driver of
 lookup tables, fetched by the first query that asks a database; `postgresql-source`: Debezium, which
 captures tables of PostgreSQL; `s3`: the client of object stores, for checkpoints that are in one;
 `iceberg`: fetched by the first query that writes a table of it, and in a checkout by the build; in

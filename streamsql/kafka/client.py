@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 
 from streamsql.errors import CatalogError, ConfigError, ExternalError
 from streamsql.kafka.atomic import AtomicWriter
-from streamsql.kafka.groups import Readers, readers
+from streamsql.kafka.groups import Readers, group_offsets, readers
 from streamsql.kafka.records import (
     NewRecord,
     Reader,
@@ -332,6 +332,23 @@ class KafkaClient:
             return readers(self._admin, self.timeout)
         except KafkaException as error:
             raise self._failure("list the consumer groups", error) from error
+
+    def group_lag(self, group: str) -> int | None:
+        """How many records a consumer group has not read, of the partitions in which it has
+        committed an offset; None if it has committed none."""
+        try:
+            committed = group_offsets(self._admin, group, self.timeout)
+        except KafkaException as error:
+            raise self._failure(f"read the offsets of the group {group}", error) from error
+        if not committed:
+            return None
+        ends = self.all_end_offsets(committed)
+        return sum(
+            max(0, ends[topic].get(partition, 0) - offset)
+            for topic, partitions in committed.items()
+            if topic in ends
+            for partition, offset in partitions.items()
+        )
 
     def produce(self, topic: str, records: Iterable[NewRecord]) -> int:
         """Write records and wait until all are acknowledged; how many there were."""

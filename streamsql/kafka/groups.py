@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
 
@@ -34,3 +35,14 @@ def readers(admin: AdminClient, timeout: float) -> dict[str, Readers]:
                 groups[partition.topic].add(name)
                 members[partition.topic].add(member.member_id)
     return {topic: Readers(len(members[topic]), len(groups[topic])) for topic in groups}
+
+
+def group_offsets(admin: AdminClient, group: str, timeout: float) -> dict[str, dict[int, int]]:
+    """The offsets that a group has committed; raises KafkaException."""
+    asked = [ConsumerGroupTopicPartitions(group)]
+    (future,) = admin.list_consumer_group_offsets(asked, request_timeout=timeout).values()
+    found: dict[str, dict[int, int]] = {}
+    for place in future.result().topic_partitions or ():
+        if place.offset >= 0:
+            found.setdefault(place.topic, {})[place.partition] = place.offset
+    return found

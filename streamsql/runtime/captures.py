@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from streamsql.catalog import Catalog
+from streamsql.catalog import Capture, Catalog
 from streamsql.errors import ExternalError, StreamSQLError, unexpected
 from streamsql.executor.captures import connector_config, connector_name, prefix, remove
 from streamsql.executor.services.services import Services
@@ -46,6 +46,14 @@ class Captures:
         """The catalog has changed."""
         if self._started and self._wanted() != self._known:
             self._ask()
+
+    def capture_of(self, connector: str) -> Capture | None:
+        """What a connector captures; None if it is another one."""
+        for source in self._catalog().sources.values():
+            capture = source.capture
+            if capture is not None and connector == self._name(capture, source.topic.name):
+                return capture
+        return None
 
     def settled(self, timeout: float) -> StreamSQLError | None:
         """Waits for what has been asked for; the error of the last attempt, which is retried."""
@@ -93,9 +101,12 @@ class Captures:
         wanted = {}
         for source in self._catalog().sources.values():
             if source.capture is not None:
-                name = connector_name(source.capture, source.topic.name, self._instance())
+                name = self._name(source.capture, source.topic.name)
                 wanted[name] = connector_config(source.capture, source.topic.name, name)
         return wanted
+
+    def _name(self, capture: Capture, topic: str) -> str:
+        return connector_name(capture, topic, self._instance())
 
     def _settle(self) -> None:
         wanted, own = self._wanted(), prefix(self._instance())

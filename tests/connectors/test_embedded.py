@@ -16,10 +16,11 @@ from streamsql.config import EngineConfig
 from streamsql.connectors.embedded.plugins import install
 from streamsql.connectors.embedded.worker import WorkerStatus, worker_status
 from streamsql.data_folder import DataDir
-from streamsql.errors import ConfigError, ExternalError, UnsupportedError
+from streamsql.errors import CatalogError, ConfigError, ExternalError, UnsupportedError
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
 
 pytestmark = pytest.mark.kafka
 
@@ -31,12 +32,12 @@ class Worker:
     """An engine without Spark, whose connectors read and write files below `folder`."""
 
     def __init__(self, folder: Path, bootstrap: str) -> None:
-        self.folder, self._bootstrap = folder, bootstrap
+        self.folder, self.bootstrap = folder, bootstrap
         self.data = DataDir.at(folder / "data")
         self.engine = self.started()
 
     def started(self) -> Offline:
-        engine = Offline(self.data.root, self._bootstrap)
+        engine = Offline(self.data.root, self.bootstrap)
         engine.state.services.kafka.start()
         engine.state.services.resume_connectors()
         return engine
@@ -54,6 +55,10 @@ class Worker:
         found = worker_status(self.data)
         assert found is not None
         return found
+
+    def start(self) -> None:
+        """By a statement that acts on connectors."""
+        self.engine.run("DROP CONNECTOR IF EXISTS nothing;")
 
     def await_task(self, name: str, state: str) -> list[str]:
         """What DESCRIBE shows once the connector's task has the state."""
@@ -90,15 +95,21 @@ def values(kafka: KafkaClient, topic: str) -> list[bytes | None]:
 def test_nothing_is_started_without_a_connector(tmp_path: Path, broker: EmbeddedBroker) -> None:
     idle = Worker(tmp_path, broker.bootstrap)
     idle.engine.run("SHOW STREAMS;")
+    assert idle.engine.texts("SHOW CONNECTORS; SHOW CONNECTOR PLUGINS;") == []
+    with pytest.raises(CatalogError, match="Connector C does not exist"):
+        idle.engine.run("DESCRIBE CONNECTOR c;")
     idle.close()
     assert worker_status(idle.data) is None
     assert not idle.data.connect.exists()
 
 
-def test_the_first_statement_starts_it(worker: Worker) -> None:
+def test_the_first_statement_that_acts_starts_it(worker: Worker) -> None:
+    source = "org.apache.kafka.connect.file.FileStreamSourceConnector | SOURCE | "
+    assert source in worker.engine.texts("SHOW CONNECTOR PLUGINS;")
+    assert worker_status(worker.data) is None
+    worker.start()
     assert worker.engine.texts("SHOW CONNECTORS;") == []
-    found = worker.engine.texts("SHOW CONNECTOR PLUGINS;")
-    assert any("FileStreamSourceConnector | SOURCE | 4.3.1" in line for line in found)
+    assert f"{source}4.3.1" in worker.engine.texts("SHOW CONNECTOR PLUGINS;")
     files = ("users.properties", "login.conf", "worker.properties")
     modes = {stat.S_IMODE((worker.data.connect / name).stat().st_mode) for name in files}
     assert modes == {0o600}
@@ -147,7 +158,7 @@ def test_a_source_writes_each_line_once_across_restarts(
 
 
 def test_only_the_engine_may_use_its_rest_api(worker: Worker) -> None:
-    worker.engine.run("SHOW CONNECTORS;")
+    worker.start()
     url = worker.status.url
     assert url.startswith("http://127.0.0.1:")
     for login in (None, ("streamsql", "guessed"), ("streamsql", "")):
@@ -169,12 +180,51 @@ def test_only_the_engine_may_use_its_rest_api(worker: Worker) -> None:
     assert address in ("127.0.0.1", "::ffff:127.0.0.1")
 
 
-def test_a_failed_task_is_shown_with_its_cause(worker: Worker, topic_name: str) -> None:
+def test_what_a_worker_that_does_not_run_has(worker: Worker, topic_name: str) -> None:
+    create = f"""CREATE SINK CONNECTOR kept WITH ('connector.class' = 'FileStreamSink',
+        'topics' = '{topic_name}', 'file' = '{worker.folder / "kept.txt"}');"""
+    worker.engine.run(create)
+    worker.close()
+    looking = Offline(worker.data.root, worker.bootstrap)
+    looking.state.services.kafka.start()
+    unknown = "UNKNOWN: the worker does not run"
+    shown = [f"KEPT | UNKNOWN | FileStreamSink | {unknown}"]
+    assert looking.texts("SHOW CONNECTORS;") == looking.texts("SHOW SINK CONNECTORS;") == shown
+    facts = looking.texts("DESCRIBE CONNECTOR kept;")
+    assert {"State   : UNKNOWN", "Error   : the worker does not run"} <= set(facts)
+    assert worker_status(worker.data) is None
+    looking.close()
+    looking.state.services.close()
+    worker.engine = worker.started()
+    worker.engine.run("DROP CONNECTOR kept;")
+
+
+def test_a_failed_task_is_shown_and_restarted(
+    worker: Worker, kafka: KafkaClient, topic_name: str
+) -> None:
     missing = worker.folder / "none" / "out.txt"
+    kafka.create_topic(topic_name, 1)
+    kafka.produce(topic_name, [NewRecord(None, b'"one"'), NewRecord(None, b'"two"')])
     worker.engine.run(f"""CREATE SINK CONNECTOR lost WITH ('connector.class' = 'FileStreamSink',
         'topics' = '{topic_name}', 'file' = '{missing}');""")
     found = worker.await_task("LOST", "FAILED")
-    assert f"Task 0 failed: java.nio.file.NoSuchFileException: {missing}" in found
+    cause = f"java.nio.file.NoSuchFileException: {missing}"
+    assert f"Task 0 failed: {cause}" in found
+
+    def has(*parts: str) -> bool:
+        found[:] = worker.engine.texts("DESCRIBE CONNECTOR lost;")
+        return all(any(part in line for line in found) for part in parts)
+
+    # The first restart fails too.
+    await_until(lambda: has("2 in a row, next restart at"), f"{found}", PATIENCE, every=0.2)
+    assert f"Cause   : {cause}" in found
+    missing.parent.mkdir()
+    worker.await_task("LOST", "RUNNING")
+    await_until(lambda: has(" in a row, restarted at"), f"{found}", PATIENCE, every=0.2)
+    # The offsets are committed each minute, and when the task stops.
+    worker.restart()
+    await_until(lambda: has("Lag     : 0 records"), f"{found}", PATIENCE, every=0.2)
+    assert missing.read_text() == "one\ntwo\n"
     worker.engine.run("DROP CONNECTOR lost;")
 
 
@@ -187,20 +237,21 @@ def test_what_a_reference_refers_to_is_in_no_answer(worker: Worker) -> None:
 
 
 def test_it_rests_within_its_bound(worker: Worker) -> None:
-    worker.engine.run("SHOW CONNECTORS;")
+    worker.start()
     assert psutil.Process(worker.status.pid).memory_info().rss < 250 << 20
 
 
 def test_changed_plugins_stop_it_until_they_are_restored(worker: Worker) -> None:
-    worker.engine.run("SHOW CONNECTORS;")
+    worker.start()
     (plugin,) = ensure_jars("connect-test")
     stopped = psutil.Process(worker.status.pid)
     (worker.data.plugins / plugin.stem / plugin.name).write_bytes(b"forged")
     (worker.data.plugins / f"{plugin.stem}.json").touch()
     with pytest.raises(ExternalError, match="are not those that were installed"):
-        worker.engine.run("SHOW CONNECTORS;")
+        worker.start()
     assert not stopped.is_running()
     install(worker.data, str(plugin))
+    worker.start()
     assert worker.engine.texts("SHOW CONNECTORS;") == []
 
 

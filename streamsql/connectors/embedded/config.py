@@ -16,6 +16,8 @@ from streamsql.jvm.servers import HOST, properties_text, write_logging
 
 MAIN_CLASS = "io.streamsql.kafka.ConnectMain"
 USER = "streamsql"
+CONNECTOR_KEY = "connector-"
+"""Of the keys of the records in `config_topic` that have the properties of a connector."""
 
 _AUTHENTICATION = "org.apache.kafka.connect.rest.basic.auth.extension"
 

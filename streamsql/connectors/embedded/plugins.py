@@ -11,11 +11,12 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from streamsql.connectors.client import Plugin
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError, did_you_mean
 from streamsql.jvm import ivy
@@ -28,6 +29,7 @@ Fingerprint = tuple[tuple[str, int], ...]
 _MAVEN = re.compile(r"([\w.\-]+):([\w.\-]+):([\w.\-]+)")
 _NAME = re.compile(r"\w[\w.\-]*", re.ASCII)
 _DECLARATIONS = "META-INF/services/org.apache.kafka.connect."
+_CONNECTORS = {"source.SourceConnector": "source", "sink.SinkConnector": "sink"}
 _SHARED = ("org.apache.kafka", "org.slf4j", "org.apache.logging.log4j")
 """Connect gives these classes to plugins, which may have other libraries of their own."""
 
@@ -111,15 +113,32 @@ def fingerprint(data: DataDir) -> Fingerprint:
 
 def are_declared(data: DataDir) -> bool:
     """Whether each plugin declares its classes, so that Connect need not search all jars."""
-    return all(any(map(_declares, folder.rglob("*.jar"))) for folder in data.plugins.glob("*/"))
+    return all(any(_declarations(folder)) for folder in data.plugins.glob("*/"))
 
 
-def _declares(jar: Path) -> bool:
-    try:
-        with zipfile.ZipFile(jar) as archive:
-            return any(name.startswith(_DECLARATIONS) for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return False
+def declared(data: DataDir) -> tuple[list[Plugin], list[str]]:
+    """The connectors that the plugins declare, and the plugins that declare nothing: only a worker
+    knows their connectors."""
+    folders = sorted([*data.plugins.glob("*/"), *data.bundled.glob("*/")])
+    found = {
+        name: Plugin(name, type, "")
+        for folder in folders
+        for kind, names in _declarations(folder)
+        if (type := _CONNECTORS.get(kind)) is not None
+        for name in names
+    }
+    return list(found.values()), [f.name for f in folders if not any(_declarations(f))]
+
+
+def _declarations(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Kinds of classes, and their names."""
+    for jar in sorted(folder.rglob("*.jar")):
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as archive:
+            for entry in archive.namelist():
+                if entry.startswith(_DECLARATIONS):
+                    text = archive.read(entry).decode(errors="replace")
+                    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+                    yield entry.removeprefix(_DECLARATIONS), [line for line in lines if line]
 
 
 def bundle(data: DataDir, group: Group) -> None:

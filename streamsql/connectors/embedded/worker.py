@@ -24,6 +24,7 @@ from streamsql.connectors.embedded.config import (
     marker,
     write_config,
 )
+from streamsql.connectors.embedded.restarts import Failures, Restarts
 from streamsql.data_folder import DataDir
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.jvm.build import ensure_runtime_jar
@@ -38,6 +39,8 @@ _log.addHandler(logging.NullHandler())
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.1
+_LOOK_SECONDS = 2.0
+"""How often the states of connectors are read."""
 _REBALANCE_SECONDS = 30.0
 _RESTARTS = Backoff(1.0, 60.0)
 _STABLE_SECONDS = 120.0
@@ -55,8 +58,12 @@ class EmbeddedConnect:
         self._closing = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._endpoint: Endpoint | None = None
+        self._ready: Endpoint | None = None
         self._plugins: plugins.Fingerprint = ()
         self._keeper: threading.Thread | None = None
+        self._restarts = Restarts()
+        self.trouble: str | None = None
+        """Why the worker does not run, although it has been asked for."""
 
     def client(self, bundled: Group | None = None) -> ConnectClient:
         """Starts the worker unless it runs, from now on with the plugin that is `bundled`. Raises
@@ -69,6 +76,15 @@ class EmbeddedConnect:
             assert self._endpoint is not None
             self._keep_running()
             return _client(self._endpoint)
+
+    def running(self) -> ConnectClient | None:
+        """None while the worker does not run or does not answer yet; starts nothing."""
+        endpoint = self._ready
+        return None if endpoint is None or not self._is_running() else _client(endpoint)
+
+    def failures(self, name: str) -> Failures | None:
+        """Of a connector, whose tasks are restarted after a failure."""
+        return self._restarts.of(name)
 
     def resume(self) -> None:
         """Starts the worker in the background, and retries until it runs."""
@@ -85,7 +101,8 @@ class EmbeddedConnect:
             self._lock.release()
 
     def _is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        process = self._process
+        return process is not None and process.poll() is None
 
     def _keep_running(self) -> None:
         if self._keeper is None and not self._closing.is_set():
@@ -99,12 +116,33 @@ class EmbeddedConnect:
             try:
                 self.client()
                 if (process := self._process) is not None:
-                    process.wait()
+                    self._watch(process)
             except StreamSQLError as error:
+                self.trouble = error.message
                 _log.warning("%s", error.message)
             lasted = time.monotonic() - began > _STABLE_SECONDS
             failures = 1 if lasted else failures + 1
             self._closing.wait(_RESTARTS.after(failures))
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Restarts tasks that have failed, until the process has ended."""
+        while True:
+            try:
+                process.wait(_LOOK_SECONDS)
+                return
+            except subprocess.TimeoutExpired:
+                self._restart_failed()
+
+    def _restart_failed(self) -> None:
+        if (client := self.running()) is None:
+            return
+        try:
+            for name in list(self._restarts.due(client.connectors(), time.time())):
+                client.restart(name)
+                self._restarts.restarted(name, time.time())
+        except StreamSQLError as error:
+            # Of a worker that is busy or ends: the next look tries again.
+            _log.info("%s", error.message)
 
     def _start(self) -> None:
         self._check_open()
@@ -133,6 +171,7 @@ class EmbeddedConnect:
         except BaseException:
             self._stop(0)
             raise
+        self._ready, self.trouble = endpoint, None
         record = {"pid": process.pid, "url": endpoint.url}
         (data.connect / "worker.json").write_text(json.dumps(record), "utf-8")
 
@@ -167,7 +206,7 @@ class EmbeddedConnect:
             raise ExternalError("the engine was closed")
 
     def _stop(self, timeout: float) -> None:
-        process, self._process, self._endpoint = self._process, None, None
+        process, self._process, self._endpoint, self._ready = self._process, None, None, None
         if process is not None:
             stop(process, timeout)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streamsql.config import EngineConfig
-from streamsql.connectors.client import ConnectClient
-from streamsql.connectors.embedded.config import config_topic
+from streamsql.connectors.client import ConnectClient, Plugin
+from streamsql.connectors.embedded.config import CONNECTOR_KEY, config_topic
+from streamsql.connectors.embedded.plugins import declared
 from streamsql.connectors.embedded.worker import EmbeddedConnect
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError, UnsupportedError
@@ -136,13 +139,59 @@ class Services:
         named = ConnectClient.of(properties)
         if named is not None:
             return named
+        self._check_embeds()
+        self._open()
+        return self._connect.client()
+
+    def running_connect(self, properties: Mapping[str, str]) -> ConnectClient | None:
+        """As `connect`, but starts nothing: None while the embedded worker does not run."""
+        named = ConnectClient.of(properties)
+        if named is None:
+            self._check_embeds()
+        return named or self._connect.running()
+
+    @property
+    def embedded_connect(self) -> EmbeddedConnect:
+        return self._connect
+
+    def _check_embeds(self) -> None:
         if self._config.service_id is not None:
             raise UnsupportedError(
                 "servers of a service have no embedded Kafka Connect worker",
                 hint=f"SET '{CONNECT_URL}' = 'http://host:8083';",
             )
-        self._open()
-        return self._connect.client()
+
+    def recorded_connectors(self, seconds: float | None = None) -> dict[str, dict[str, str]]:
+        """The properties of each connector of the embedded worker, which need not run.
+        ExternalError after some seconds: an open transaction of the last worker delays the
+        reading."""
+        client, topic = self.kafka.get(), config_topic(self._data)
+        found = dict[str, dict[str, str]]()
+        if self._config.service_id is not None or client.partitions(topic) is None:
+            return found
+        deadline = None if seconds is None else time.monotonic() + seconds
+
+        def is_over() -> bool:
+            late = deadline is not None and time.monotonic() > deadline
+            return late or self._closing.is_set()
+
+        end = client.end_offsets(topic)
+        for record in client.consume(topic, until=end, stop=is_over):
+            name = (record.key or b"").decode(errors="replace")
+            if name.startswith(CONNECTOR_KEY):
+                name = name.removeprefix(CONNECTOR_KEY)
+                found.pop(name, None)
+                if record.value is not None:
+                    found[name] = json.loads(record.value)["properties"]
+        if is_over():
+            raise ExternalError("the connectors are not known yet", retryable=True)
+        return found
+
+    def installed_plugins(self, properties: Mapping[str, str]) -> tuple[list[Plugin], list[str]]:
+        """As `plugins.declared`; none if these session properties name a Connect cluster."""
+        if ConnectClient.of(properties) is not None:
+            return [], []
+        return declared(self._data)
 
     def capturing(self) -> ConnectClient:
         """The embedded worker with the plugin that captures tables of PostgreSQL."""
@@ -158,25 +207,16 @@ class Services:
     def resume_connectors(self, resumed: Callable[[], None] = lambda: None) -> None:
         """Starts the embedded worker if it has connectors; returns before they run. Calls
         `resumed` if it has."""
-        topic = config_topic(self._data)
-        if self._config.service_id is None and self.kafka.get().partitions(topic) is not None:
-            # A transaction of the last worker may be open, which delays the reading.
-            resuming = threading.Thread(
-                target=self._resume, args=(topic, resumed), name="connect resume"
-            )
+        if self._config.service_id is None and self.kafka.get().partitions(
+            config_topic(self._data)
+        ):
+            resuming = threading.Thread(target=self._resume, args=(resumed,), name="connect resume")
             resuming.daemon = True
             resuming.start()
 
-    def _resume(self, topic: str, resumed: Callable[[], None]) -> None:
-        client, found = self.kafka.get(), dict[bytes, bool]()
+    def _resume(self, resumed: Callable[[], None]) -> None:
         with suppress(ExternalError):
-            records = client.consume(
-                topic, until=client.end_offsets(topic), stop=self._closing.is_set
-            )
-            for record in records:
-                if record.key is not None and record.key.startswith(b"connector-"):
-                    found[record.key] = record.value is not None
-            if any(found.values()):
+            if self.recorded_connectors():
                 self._connect.resume()
                 resumed()
 
