@@ -44,6 +44,15 @@ class Field:
     name: str
     type: SQLType | None = None
 
+    @property
+    def type_name(self) -> str | None:
+        """The text of the type: `INTEGER`, `DECIMAL(10, 2)`."""
+        if self.type is None:
+            return None
+        from streamsql.types import to_sql
+
+        return to_sql(self.type)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -18,6 +18,7 @@ TOMBSTONE = "<TOMBSTONE>"
 """Shown in the value columns of a row that deletes a key."""
 _LIVE_WIDTHS = {"INTEGER": 9, "BIGINT": 13, "DOUBLE": 12, "BOOLEAN": 5, "DATE": 10, "TIME": 12}
 _LIVE_WIDTHS["TIMESTAMP"] = 23
+_NUMBERS = ("INTEGER", "BIGINT", "DECIMAL(", "DOUBLE")
 _TEXT_WIDTH = 14
 _TEXT_MAX = 40
 
@@ -60,14 +61,6 @@ def header(fields: Sequence[Field], layout: Layout, style: Style) -> list[str]:
     return [" " + f" {bar} ".join(names).rstrip(), rule]
 
 
-def _type_name(field: Field) -> str:
-    if field.type is None:
-        return "STRING"
-    from streamsql.types import to_sql
-
-    return to_sql(field.type)
-
-
 def live_layout(
     fields: Sequence[Field], width: int, seen: Sequence[Row] = (), column_width: int = 0
 ) -> Layout:
@@ -77,8 +70,7 @@ def live_layout(
         return Layout(tuple(column_width for _ in fields), right)
     natural = []
     for i, field in enumerate(fields):
-        kind = _type_name(field)
-        usual = _LIVE_WIDTHS.get(kind, _TEXT_WIDTH)
+        usual = _LIVE_WIDTHS.get(field.type_name or "", _TEXT_WIDTH)
         found = max((_len(_cell(row.values[i])) for row in seen), default=0)
         natural.append(max(_len(field.name), usual if not seen else min(usual, found + 4), found))
     limit = max(_TEXT_MAX, width // max(len(fields), 1))
@@ -123,10 +115,8 @@ def _cell(value: Value) -> str:
 
 
 def _is_number(field: Field, values: Sequence[Value]) -> bool:
-    if field.type is not None:
-        from streamsql.types import is_numeric
-
-        return is_numeric(field.type)
+    if field.type_name is not None:
+        return field.type_name.startswith(_NUMBERS)
     known = [v for v in values if v is not None]
     return bool(known) and all(
         isinstance(v, (int, float, Decimal)) and not isinstance(v, bool) for v in known

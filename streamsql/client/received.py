@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from streamsql.client.transport import Lines
-from streamsql.client.wire import (
+from streamsql.client.decoding import (
+    ReceivedAnswer,
     decode_complete,
     decode_fields,
     decode_row,
-    decode_schema,
     row_decoders,
 )
+from streamsql.client.transport import Lines
 from streamsql.client.wire_errors import decode_error
 from streamsql.errors import InternalError
 from streamsql.results import Answer, LineStream, Result, RowStream
@@ -87,8 +87,7 @@ class Received:
                 stream.rows = self._rows(stream)
                 return stream
             case "answer":
-                answer = Answer(line["query_id"], decode_schema(line["columns"]), ())
-                answer.epoch = line.get("epoch")
+                answer = ReceivedAnswer(line)
                 answer.rows = self._rows(answer)
                 return answer
             case "line_stream":

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from streamsql.client.received import Received
+from streamsql.client.scripts import Piece, pieces
 from streamsql.client.transport import Address, Transport
 from streamsql.client.watch import Watch
 from streamsql.errors import ConfigError
@@ -16,10 +18,8 @@ from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
 
 if TYPE_CHECKING:
-    # Language data is loaded with the first statement.
     from streamsql.api.catalogs import Catalog
     from streamsql.client.remote_changes import RemoteChanges
-    from streamsql.client.scripts import Piece
 
 EXECUTE = "/streamsql/execute"
 
@@ -90,8 +90,6 @@ class RemoteEngine:
         """`scripts` are those that are being run, the innermost last."""
         if not self._open:
             raise ConfigError("the connection is closed")
-        from streamsql.client.scripts import pieces
-
         for piece in pieces(sql, session.substituted):
             if piece.script is None:
                 yield from self._send(piece, sql, session)
@@ -117,8 +115,6 @@ class RemoteEngine:
         return RemoteInserts(self._transport, target, self.session.properties)
 
     def _send(self, piece: Piece, sql: str, session: Session) -> Iterator[Result]:
-        from streamsql.client.received import Received
-
         body = {
             "sql": piece.text,
             "properties": session.properties,

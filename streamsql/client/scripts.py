@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from streamsql.api.language import script_path, split
 from streamsql.errors import ParseError, Span
 
 
@@ -21,6 +20,12 @@ class Piece:
 def pieces(sql: str, variables: Mapping[str, str] | None) -> Iterator[Piece]:
     """The text split at each RUN SCRIPT. A piece keeps its position: preceding text is blanked.
     `variables` are read at the turn of a script."""
+    if "SCRIPT" not in sql.upper():
+        yield Piece(sql)
+        return
+    # The parser takes longer to load than a small query.
+    from streamsql.api.language import script_path
+
     sent = 0
     for text, span in _statements(sql):
         if [word.upper() for word in text.split(None, 2)[:2]] != ["RUN", "SCRIPT"]:
@@ -34,8 +39,8 @@ def pieces(sql: str, variables: Mapping[str, str] | None) -> Iterator[Piece]:
 
 
 def _statements(sql: str) -> list[tuple[str, Span]]:
-    if "SCRIPT" not in sql.upper():
-        return []
+    from streamsql.api.language import split
+
     try:
         return split(sql)
     except ParseError:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from streamsql.types import NULL, PRIMITIVES, SQLType, to_sql
+from streamsql.types import NULL, PRIMITIVES, SQLType
 
 
-def type_text(t: SQLType | None) -> str | None:
-    return None if t is None else to_sql(t)
-
-
-def type_of_text(text: str | None) -> SQLType | None:
-    """The type that `type_text` wrote."""
-    if text is None:
-        return None
+def type_of_text(text: str) -> SQLType:
+    """The type of which `types.to_sql` made the text."""
     known = NULL if text == "NULL" else PRIMITIVES.get(text)
     if known is not None:
         return known

@@ -5,13 +5,16 @@ list of field values."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from streamsql.types import SQLType, is_null
-from streamsql.values.nested import Codec, converter
 from streamsql.values.scalars import SCALARS, Scalar
 
+if TYPE_CHECKING:
+    # A client reads scalars without the types.
+    from streamsql.types import SQLType
+
+Codec = Callable[[Any], Any]
 JSON = Any
 """Types of the json module."""
 NATIVE = frozenset({"BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING"})
@@ -21,14 +24,20 @@ def encoder(t: SQLType | None) -> Codec:
     """Converts values of the type to JSON; None for values of SHOW."""
     if t is None:
         return _untyped
+    from streamsql.types import is_null
+    from streamsql.values.nested import converter
+
     return _same if is_null(t) else converter(t, to_json_value, _pairs, _cells)
 
 
 def decoder(t: SQLType | None) -> Codec:
     """The inverse of `encoder`."""
-    if t is None or is_null(t):
+    if t is None:
         return _same
-    return converter(t, _of_json_value, _of_pairs, _of_cells)
+    from streamsql.types import is_null
+    from streamsql.values.nested import converter
+
+    return _same if is_null(t) else converter(t, scalar_decoder, _of_pairs, _of_cells)
 
 
 def encode_cells(codecs: Sequence[Codec], values: Sequence[Any]) -> list[JSON]:
@@ -44,7 +53,8 @@ def to_json_value(entry: Scalar) -> Codec:
     return _same if entry.name in NATIVE else entry.text
 
 
-def _of_json_value(entry: Scalar) -> Codec:
+def scalar_decoder(entry: Scalar) -> Codec:
+    """The inverse of `to_json_value`."""
     return _same if entry.name in NATIVE - {"DOUBLE"} else entry.of_text
 
 

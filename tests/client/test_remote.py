@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import httpx2
@@ -14,9 +18,12 @@ from client.servers import OfflineEngine, running
 from streamsql.client.remote import RemoteEngine
 from streamsql.client.transport import Address
 from streamsql.errors import BindError, ConfigError, ExternalError, ParseError, UserError, render
-from streamsql.results import Message, Rows, RowStream
+from streamsql.results import Answer, Message, Result, Row, Rows, RowStream
 from streamsql.roles import Role
+from streamsql.schema import Column, Schema
 from streamsql.server.settings.config import ServerConfig
+from streamsql.session import Session
+from streamsql.types import BIGINT, DATE, DOUBLE, STRING, decimal
 from streamsql.users.accounts import add_user
 
 
@@ -68,6 +75,52 @@ def test_an_error_knows_its_place(engine: RemoteEngine) -> None:
         "  SELECT nope FROM ksql_processing_log EMIT CHANGES;",
         "         ^^^^",
     ]
+
+
+class OneRow(OfflineEngine):
+    """Answers every statement with a row of scalars."""
+
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        kinds = {
+            "K": STRING,
+            "N": BIGINT,
+            "P": decimal(6, 2),
+            "D": DOUBLE,
+            "DAY": DATE,
+            "X": STRING,
+        }
+        schema = Schema(tuple(Column(name, kind) for name, kind in kinds.items()))
+        row = ("a", 1, Decimal("1.50"), float("inf"), date(2024, 5, 1), None)
+        yield Answer("query_1", schema, [Row(row)])
+
+
+_CONNECT = """
+import sys
+from streamsql.cli.main import main
+code = main(sys.argv[1:])
+heavy = ("sqlglot", "lark", "rich", "prompt_toolkit", "pyspark", "confluent_kafka")
+print(code, [name for name in heavy if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_a_small_query_of_the_command_line_loads_no_language(tmp_path: Path, output: str) -> None:
+    behind = OneRow(tmp_path)
+    try:
+        with running(behind) as url:
+            command = ["connect", url, "-e", "SELECT 1;", "--output", output]
+            done = subprocess.run(
+                [sys.executable, "-c", _CONNECT, *command],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+    finally:
+        behind.offline.close()
+    *shown, loaded = done.stdout.splitlines()
+    assert loaded == "0 []", done.stderr
+    assert "1.50" in "".join(shown) and "2024-05-01" in "".join(shown)
 
 
 def test_a_script_is_a_file_of_the_client(engine: RemoteEngine, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from streamsql.client.received import Received
 from streamsql.client.wire import DONE, encode, to_line
 from streamsql.client.wire_errors import decode_error, encode_error
 from streamsql.client.wire_status import decode_status, encode_status
-from streamsql.client.wire_types import type_of_text, type_text
+from streamsql.client.wire_types import type_of_text
 from streamsql.errors import BindError, ExternalError, InternalError, Span, StreamSQLError
 from streamsql.parser import parse
 from streamsql.planner.statements import apply, plan
@@ -111,7 +111,7 @@ def test_a_value_survives_by_its_type(cell: tuple[SQLType, Any]) -> None:
 @given(typed)
 def test_a_type_survives(pair: tuple[SQLType, Any]) -> None:
     kind, _ = pair
-    assert type_of_text(type_text(kind)) == kind
+    assert type_of_text(types.to_sql(kind)) == kind
 
 
 def test_a_moment_with_a_zone_is_sent_in_utc() -> None:
