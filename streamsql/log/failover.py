@@ -60,6 +60,8 @@ class Followed:
     write_for: Callable[[Callable[[], float]], None]
     """Let the queries write for as many seconds as the function says, and no longer. Waits for
     the JVM."""
+    succeed: Callable[[], None]
+    """Discard what is outdated because another server has led since this one last did."""
     entries_before: Callable[[], list[Entry]]
     """The statements from before the service, which a service without any adopts."""
 
@@ -257,6 +259,9 @@ class Failover:
             if self._log.next_sequence == 1:
                 self._log.adopt(self._engine.entries_before())
                 self.read_to_end()
+            if self._leader is not None and self._leader.url != self._url:
+                # Before the announcement, after which this server is its own predecessor.
+                self._engine.succeed()
             self._log.announce(Leader(self._url, VERSION))
             self._leads = True
         _log.info("this server leads the service %s", self._log.service_id)

@@ -77,12 +77,17 @@ def _followed(state: EngineState, service_id: str) -> Followed:
         if (spark := state.services.current_spark()) is not None:
             extend(spark, service_id, seconds)
 
+    def succeed() -> None:
+        if state.config.checkpoints is None:
+            state.queries.discard_views()
+
     return Followed(
         lock=state.lock,
         fold=fold,
         lead=lead,
         is_ready=lambda: state.services.current_spark() is not None,
         write_for=write_for,
+        succeed=succeed,
         entries_before=lambda: entries_before(state.config, state.data),
     )
 

@@ -87,6 +87,8 @@ class Engine:
     folded: list[int] = field(default_factory=list)
     in_effect: list[int] = field(default_factory=list)
     leads: bool = False
+    succeeded: int = 0
+    """How often it was told that another server led before."""
     granted: list[float] = field(default_factory=list)
     """For how many seconds its queries were let write, each time."""
 
@@ -107,8 +109,20 @@ class Engine:
     def write_for(self, seconds: Callable[[], float]) -> None:
         self.granted.append(seconds())
 
+    def succeed(self) -> None:
+        assert not self.leads
+        self.succeeded += 1
+
     def followed(self) -> Followed:
-        return Followed(threading.RLock(), self.fold, self.lead, lambda: True, self.write_for, list)
+        return Followed(
+            lock=threading.RLock(),
+            fold=self.fold,
+            lead=self.lead,
+            is_ready=lambda: True,
+            write_for=self.write_for,
+            succeed=self.succeed,
+            entries_before=list,
+        )
 
 
 @dataclass
@@ -184,6 +198,25 @@ def test_a_server_that_cannot_follow_leaves(
     assert failure is not None
     assert failure.message == "entry 1 cannot be applied: query Q does not stop"
     assert not server.engine.in_effect
+
+
+@pytest.mark.parametrize(
+    ("leaders", "times"),
+    [
+        ([], 0),
+        (["http://a:8088"], 0),
+        (["http://b:8088"], 1),
+        (["http://b:8088", "http://a:8088"], 0),
+    ],
+)
+def test_a_server_knows_whether_another_one_led_before(
+    server: Server, leaders: list[str], times: int
+) -> None:
+    server.log.records += [Leader(url, "1.0.0") for url in leaders]
+    server.failover.start()
+    server.membership.owner = True
+    await_until(lambda: server.engine.leads, "it to lead")
+    assert server.engine.succeeded == times
 
 
 def test_queries_write_while_the_leadership_is_certain(server: Server) -> None:

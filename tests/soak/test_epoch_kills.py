@@ -170,11 +170,13 @@ def _try(server: ServerProcess, sql: str) -> None:
         return
 
 
-def test_takeovers(tmp_path: Path, broker: EmbeddedBroker, topic_name: str) -> None:
-    options = (
-        *("--bootstrap-servers", broker.bootstrap, "--service-id", topic_name),
-        *("--checkpoints", str(tmp_path / "checkpoints")),
-    )
+@pytest.mark.parametrize("shared", [True, False])
+def test_takeovers(
+    tmp_path: Path, broker: EmbeddedBroker, topic_name: str, *, shared: bool
+) -> None:
+    options = ["--bootstrap-servers", broker.bootstrap, "--service-id", topic_name]
+    if shared:
+        options += ["--checkpoints", str(tmp_path / "checkpoints")]
     servers = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
     try:
         for server in servers:

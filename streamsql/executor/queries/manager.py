@@ -100,6 +100,13 @@ class QueryManager:
         generations = {q: known.definition.generation for q, known in self.known().items()}
         checkpoint.discard_others(self._checkpoints, generations, spare)
 
+    def discard_views(self) -> None:
+        """Discard the checkpoints of views, whose queries do not run: another engine has run them
+        on checkpoints of its own, and its batches ended elsewhere."""
+        for query_id, known in self.known().items():
+            if known.definition.is_view:
+                checkpoint.discard(self._checkpoints / query_id)
+
     def add(self, definition: Definition) -> None:
         """Add a new query, started in the background; ExternalError while another one of its id
         runs."""
