@@ -73,6 +73,10 @@ SETTINGS: dict[str, str] = {
     # One cache and one limit (MB) for all state stores: each one's own would add up.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     STATE_MEMORY: "500",
+    # Between two runs of the maintenance the changes of each batch are files, up to four batches a
+    # second of a view. A restart reads those since the last run, and three intervals of them stay
+    # on the disk.
+    "spark.sql.streaming.stateStore.maintenanceInterval": "20s",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     # Watermarks and counts must not depend on how often an idle query is looked at.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
