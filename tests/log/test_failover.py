@@ -88,7 +88,7 @@ class Engine:
     in_effect: list[int] = field(default_factory=list)
     leads: bool = False
     succeeded: int = 0
-    """How often it was told that another server led before."""
+    """How often it has taken over from another server."""
     granted: list[float] = field(default_factory=list)
     """For how many seconds its queries were let write, each time."""
 
