@@ -69,6 +69,9 @@ class Capture:
     user: str
     password: str
     sslmode: str = ""
+    origin: str = ""
+    """The database of CREATE SOURCE, whose tables share a connector; empty for a connector of the
+    table's own."""
 
     @property
     def place(self) -> str:
@@ -80,6 +83,16 @@ class Capture:
         options = f"?sslmode={quote(self.sslmode)}" if self.sslmode else ""
         name = quote(self.database, safe="")
         return f"jdbc:postgresql://{self.host}:{self.port}/{name}{options}"
+
+
+@dataclass(frozen=True)
+class Database:
+    """CREATE SOURCE: a database whose tables are captured together. `login` names no table;
+    `statement` is the canonical SQL."""
+
+    name: str
+    login: Capture
+    statement: str = ""
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,7 @@ class Catalog:
     functions: dict[str, CreateFunction] = _things("function")
     """User functions, by the statements that created them."""
     sinks: dict[str, ExternalSink] = _things("sink")
+    databases: dict[str, Database] = _things("database")
     next_query: int = 0
     """Counter of query ids: CSAS_NAME_<n>."""
 
@@ -288,6 +302,10 @@ class Catalog:
 
     def viewers(self, name: str) -> list[str]:
         return [view.name for view in self.views.values() if name in view.reads]
+
+    def captured_from(self, database: str) -> list[Source]:
+        """The streams and tables over tables of a database."""
+        return [s for s in self.sources.values() if s.capture and s.capture.origin == database]
 
     def sink_of(self, query_id: str) -> str | None:
         """Name of the query's sink outside of Kafka, or None."""

@@ -12,6 +12,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import ConfigError, ParseError, Span, StreamSQLError
 from streamsql.nodes import (
     CreateAsSelect,
+    CreateDatabase,
     CreateMaterializedView,
     CreateSink,
     CreateSource,
@@ -189,6 +190,7 @@ def _defined_by(statement: Statement) -> set[str]:
             | CreateMaterializedView()
             | CreateType()
             | CreateSink()
+            | CreateDatabase()
         ):
             return {statement.name}
     return set()

@@ -124,6 +124,7 @@ _WITHOUT_KAFKA = (
     nodes.DescribeAll,
     nodes.DescribeFunction,
     nodes.DescribeSink,
+    nodes.DescribeDatabase,
     nodes.Explain,
     nodes.SetProperty,
     nodes.UnsetProperty,

@@ -53,8 +53,18 @@ class ConstraintDefinition:
 
 
 @dataclass(frozen=True)
+class DatabaseTable:
+    """FROM SOURCE database TABLE 'table': `table` in the syntax of the database."""
+
+    database: str
+    table: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource(Statement):
-    """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..) WITH (..)."""
+    """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..)
+    [FROM SOURCE database TABLE 'table'] WITH (..)."""
 
     effect = Effect.DEFINES
     creates = "source"
@@ -67,6 +77,7 @@ class CreateSource(Statement):
     if_not_exists: bool = False
     is_source: bool = False
     constraints: tuple[ConstraintDefinition, ...] = ()
+    origin: DatabaseTable | None = None
 
     @property
     def outside(self) -> bool:
@@ -76,7 +87,7 @@ class CreateSource(Statement):
     @property
     def captures(self) -> bool:
         """Whether its topic gets the changes of a database's table."""
-        return str(self._connection).upper() == "POSTGRES"
+        return self.origin is not None or str(self._connection).upper() == "POSTGRES"
 
     @property
     def _connection(self) -> object:
@@ -130,6 +141,29 @@ class InsertValues(Statement):
     @property
     def rows(self) -> tuple[tuple[Expression, ...], ...]:
         return (self.values, *self.more)
+
+
+@dataclass(frozen=True)
+class CreateDatabase(Statement):
+    """CREATE SOURCE [IF NOT EXISTS] name WITH (..): a database whose tables are captured."""
+
+    effect = Effect.DEFINES
+    creates = "database"
+
+    name: str
+    properties: Properties = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropDatabase(Statement):
+    """DROP SOURCE [IF EXISTS] name."""
+
+    effect = Effect.DEFINES
+    ends = "database"
+
+    name: str
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class ShowWhat(Enum):
     VIEWS = "VIEWS"
     MATERIALIZED_VIEWS = "MATERIALIZED VIEWS"
     SINKS = "SINKS"
+    SOURCES = "SOURCES"
     TOPICS = "TOPICS"
     ALL_TOPICS = "ALL TOPICS"
     QUERIES = "QUERIES"
@@ -148,6 +149,15 @@ class DescribeConnector(Statement):
 @dataclass(frozen=True)
 class DescribeSink(Statement):
     """DESCRIBE SINK name."""
+
+    effect = Effect.READS
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DescribeDatabase(Statement):
+    """DESCRIBE SOURCE name."""
 
     effect = Effect.READS
 

@@ -193,7 +193,9 @@ class _Planner:
         """Raises UnsupportedError for ALTER, COMMENT and DROP of an object of the running
         pipeline."""
         name = _name(statement)
-        taken = any((kind, name) in self.desired.taken for kind in ("source", "view", "type"))
+        taken = any(
+            (kind, name) in self.desired.taken for kind in ("source", "view", "type", "database")
+        )
         if statement.creates is None and taken:
             raise UnsupportedError(
                 f"{name} is not defined in these partial files",

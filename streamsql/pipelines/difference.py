@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql import nodes
-from streamsql.catalog import Source, Thing, View
+from streamsql.catalog import Database, Source, Thing, View
 from streamsql.parser import canonical, parse_one
 from streamsql.pipelines.desired_state import Definition, DesiredState
 from streamsql.pipelines.running import Running
@@ -40,11 +40,11 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Item:
-    """A stream, table, view, type, function, sink or INSERT query, and its change."""
+    """A stream, table, view, type, function, source, sink or INSERT query, and its change."""
 
     thing: Thing
     kind: str
-    """STREAM, TABLE, MATERIALIZED VIEW, VIEW, TYPE, FUNCTION, SINK or QUERY."""
+    """STREAM, TABLE, MATERIALIZED VIEW, VIEW, TYPE, FUNCTION, SOURCE, SINK or QUERY."""
     action: Action
     change: Change = field(default_factory=Change)
     reads: tuple[str, ...] = ()
@@ -277,11 +277,17 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
     return replace(item, action=action, change=change, obstacle=_WRITTEN)
 
 
+_KINDS = {"database": "SOURCE"}
+"""What SQL calls an object, where that is not its kind in the catalog."""
+
+
 def _other(thing: Thing, definitions: list[Definition], running: Running) -> Item:
-    """Views, types and functions: they have no query, but their readers do."""
+    """Views, types, functions and sources: they have no query, but their readers do."""
     kind, name = thing
     there = running.catalog.things(kind).get(name)
-    item = Item(thing, kind.upper(), Action.CREATE, definitions=tuple(definitions))
+    item = Item(
+        thing, _KINDS.get(kind, kind.upper()), Action.CREATE, definitions=tuple(definitions)
+    )
     if there is None:
         return item
     made = definitions[-1]
@@ -289,8 +295,12 @@ def _other(thing: Thing, definitions: list[Definition], running: Running) -> Ite
     now = _said(vars(made.planned)["type"] if kind == "type" else made.statement)
     if was == now:
         return replace(item, action=Action.NONE)
-    effect = "queries that use it have changes of their own"
-    found = Difference(ChangeClass.SETTINGS, kind.upper(), f"{was}, now {now}", effect)
+    text, effect = f"{was}, now {now}", "queries that use it have changes of their own"
+    if kind == "database":
+        effect = "its connector cannot continue with another database or login"
+        found = Difference(ChangeClass.REFUSED, item.kind, text, effect)
+    else:
+        found = Difference(ChangeClass.SETTINGS, item.kind, text, effect)
     return replace(item, action=Action.CHANGE, change=Change((found,)))
 
 
@@ -298,11 +308,11 @@ def _said(thing: object) -> str:
     match thing:
         case nodes.Statement():
             return canonical(thing)
-        case View():
+        case View() | Database():
             return canonical(parse_one(thing.statement))
         case SQLType():
             return to_sql(thing)
-    raise TypeError(f"no view, type or function: {thing}")
+    raise TypeError(f"no view, type, function or source: {thing}")
 
 
 def _remaining(
@@ -324,7 +334,7 @@ def _remaining(
             links = running.catalog.queries.get(made_by or "")
             reads = links.reads if links else ()
             yield Item(("source", name), _kind(source), action, reads=reads, query_id=made_by)
-    for kind in ("function", "type"):
+    for kind in ("database", "function", "type"):
         for name in running.catalog.things(kind):
             if not desired.has((kind, name)):
-                yield Item((kind, name), kind.upper(), action)
+                yield Item((kind, name), _KINDS.get(kind, kind.upper()), action)

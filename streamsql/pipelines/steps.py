@@ -156,6 +156,8 @@ def _drop(item: Item) -> Statement:
             return nodes.DropType(name=name)
         case "function":
             return nodes.DropFunction(name=name)
+        case "database":
+            return nodes.DropDatabase(name=name)
         case "sink":
             return nodes.DropSink(name=name)
     if item.kind == MATERIALIZED_VIEW:

@@ -38,7 +38,7 @@ from streamsql.session import Session
 
 _SEEN = frozenset(
     {"Show", "ShowLineage", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors"}
-    | {"DescribeSink", "Explain"}
+    | {"DescribeSink", "DescribeDatabase", "Explain"}
 )
 """Read-only statements: they are run to determine their columns."""
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"

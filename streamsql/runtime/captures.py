@@ -8,13 +8,24 @@ import threading
 from collections.abc import Callable
 
 from streamsql.catalog import Capture, Catalog
+from streamsql.connectors.client import ConnectClient
 from streamsql.errors import ExternalError, StreamSQLError, unexpected
-from streamsql.executor.captures import connector_config, connector_name, prefix, remove
+from streamsql.executor.captures import (
+    CaptureConnector,
+    Snapshots,
+    SnapshotState,
+    connector_name,
+    connectors_of,
+    prefix,
+    remove,
+)
 from streamsql.executor.services.services import Services
 from streamsql.waiting import Backoff
 
 _log = logging.getLogger("streamsql.connect")
 _RETRIES = Backoff(1.0, 60.0)
+_SNAPSHOT_SECONDS = 1.0
+"""How often snapshots that are under way are looked at."""
 
 
 class Captures:
@@ -26,7 +37,8 @@ class Captures:
         self._services = services
         self._catalog = catalog
         self._instance = instance
-        self._known: dict[str, dict[str, str]] = {}
+        self._known: dict[str, CaptureConnector] = {}
+        self._snapshots: dict[str, Snapshots] = {}
         self._started = False
         self._round = threading.Condition()
         self._asked = self._done = 0
@@ -48,12 +60,19 @@ class Captures:
             self._ask()
 
     def capture_of(self, connector: str) -> Capture | None:
-        """What a connector captures; None if it is another one."""
-        for source in self._catalog().sources.values():
-            capture = source.capture
-            if capture is not None and connector == self._name(capture, source.topic.name):
-                return capture
-        return None
+        """The login of what a connector captures; None if it is another one."""
+        found = self._wanted().get(connector)
+        return None if found is None else found.login
+
+    def connector_of(self, database: str) -> str | None:
+        """The name of the connector of a source; None if no table is captured from it."""
+        found = (c.name for c in self._wanted().values() if c.login.origin == database)
+        return next(found, None)
+
+    def snapshot(self, capture: Capture, topic: str) -> SnapshotState | None:
+        """How far the snapshot of a source's table is; None if it is not known yet."""
+        snapshots = self._snapshots.get(connector_name(capture, topic, self._instance()))
+        return None if snapshots is None else snapshots.states.get(topic)
 
     def settled(self, timeout: float) -> StreamSQLError | None:
         """Waits for what has been asked for; the error of the last attempt, which is retried."""
@@ -76,16 +95,17 @@ class Captures:
             self._round.notify_all()
 
     def _run(self) -> None:
-        failures = 0
+        failures, complete = 0, True
         while True:
             with self._round:
-                pause = _RETRIES.after(failures) if failures else None
+                pause = None if complete else _SNAPSHOT_SECONDS
+                pause = _RETRIES.after(failures) if failures else pause
                 self._round.wait_for(lambda: self._closed or self._done < self._asked, pause)
                 if self._closed:
                     return
                 asked = self._asked
             try:
-                self._settle()
+                complete = self._settle()
                 error, failures = None, 0
             except StreamSQLError as found:
                 error, failures = found, failures + 1
@@ -97,23 +117,40 @@ class Captures:
                 self._done, self._error = asked, error
                 self._round.notify_all()
 
-    def _wanted(self) -> dict[str, dict[str, str]]:
-        wanted = {}
-        for source in self._catalog().sources.values():
-            if source.capture is not None:
-                name = self._name(source.capture, source.topic.name)
-                wanted[name] = connector_config(source.capture, source.topic.name, name)
-        return wanted
+    def _wanted(self) -> dict[str, CaptureConnector]:
+        return connectors_of(self._catalog(), self._instance())
 
-    def _name(self, capture: Capture, topic: str) -> str:
-        return connector_name(capture, topic, self._instance())
-
-    def _settle(self) -> None:
+    def _settle(self) -> bool:
+        """Whether nothing is under way."""
         wanted, own = self._wanted(), prefix(self._instance())
         client = self._services.capturing() if wanted else self._services.connect({})
         found = {c.name for c in client.connectors() if c.name.startswith(own)}
-        for name in sorted(found - wanted.keys()):
-            remove(client, name, self._services)
-        for name in sorted(wanted.keys() - found):
-            client.put(name, wanted[name])
+        complete, errors = True, list[StreamSQLError]()
+        for name in sorted(found | wanted.keys()):
+            # The database of one connector may be away, which does not concern the others.
+            try:
+                if name in wanted:
+                    complete &= self._keep(client, wanted[name], name in found)
+                else:
+                    remove(client, name, self._services)
+                    self._snapshots.pop(name, None)
+            except StreamSQLError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
         self._known = wanted
+        return complete
+
+    def _keep(self, client: ConnectClient, connector: CaptureConnector, exists: bool) -> bool:
+        """Creates or changes a connector; whether all of its snapshots are complete."""
+        name = connector.name
+        snapshots = self._snapshots.get(name)
+        is_new = snapshots is None or snapshots.connector != connector
+        if snapshots is None or is_new:
+            snapshots = Snapshots(self._services, connector)
+        if connector.is_shared and is_new:
+            snapshots.prepare()
+        if not exists or (is_new and client.config(name) != {**connector.config, "name": name}):
+            client.put(name, connector.config)
+        self._snapshots[name] = snapshots
+        return not connector.is_shared or snapshots.proceed()

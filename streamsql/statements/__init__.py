@@ -17,6 +17,7 @@ from streamsql.results import Result
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements import (
     assertions,
+    captures,
     connectors,
     control,
     definitions,
@@ -42,6 +43,7 @@ _UNTOLD = (nodes.Effect.READS, nodes.Effect.WRITES)
 FAMILIES = (
     altering,
     assertions,
+    captures,
     changes,
     connectors,
     control,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamsql.catalog import Source
 from streamsql.errors import ConfigError
-from streamsql.executor.captures import connector_config, connector_name
-from streamsql.results import Warning
-from streamsql.runtime.state import EngineState
+from streamsql.executor.captures import connector_name, connectors_of
+from streamsql.nodes import DescribeDatabase
+from streamsql.planner.ddl.captures import existing_database
+from streamsql.results import Field, Result, Rows, Text, Warning
+from streamsql.runtime.state import Context, EngineState
+from streamsql.statements.dispatch import handle
 
 SETTLE_SECONDS = 60.0
 
@@ -18,14 +23,44 @@ def check_captures(source: Source, state: EngineState) -> None:
     if capture is None:
         return
     client = state.services.capturing()
+    catalog = state.catalog.copy()
+    catalog.put(source)
     name = connector_name(capture, topic, state.data.instance)
-    client.validate({"name": name, **connector_config(capture, topic, name)})
+    connector = connectors_of(catalog, state.data.instance)[name]
+    client.validate({"name": name, **connector.config})
     kafka = state.services.kafka.get()
     if kafka.partitions(topic) is not None and any(kafka.end_offsets(topic).values()):
         raise ConfigError(
             f"the topic {topic} has records, and changes are written to a topic of their own",
             hint="Name another topic: WITH (KAFKA_TOPIC='name', ..).",
         )
+
+
+@handle.register
+def describe_database(statement: DescribeDatabase, context: Context) -> Iterable[Result]:
+    """DESCRIBE SOURCE: the database, and the streams and tables that are captured from it."""
+    state = context.state
+    database = existing_database(statement.name, state.catalog, statement.span)
+    login = database.login
+    facts = {
+        "Name": database.name,
+        "Connection": "POSTGRES",
+        "URL": login.url,
+        "User": login.user,
+        "Password": login.password,
+        "Connector": state.captures.connector_of(database.name),
+        "Statement": database.statement,
+    }
+    lines = [f"{title:<10}: {fact}" for title, fact in facts.items() if fact]
+    rows = [
+        (source.name, source.kind.value, f"{capture.schema}.{capture.table}", source.topic.name)
+        + (snapshot.value if snapshot else "UNKNOWN",)
+        for source in sorted(state.catalog.captured_from(database.name), key=lambda s: s.name)
+        if (capture := source.capture) is not None
+        for snapshot in (state.captures.snapshot(capture, source.topic.name),)
+    ]
+    fields = ("Name", "Type", "Table", "Kafka Topic", "Snapshot")
+    return [Text("\n".join(lines)), Rows(tuple(map(Field, fields)), rows)]
 
 
 def unsettled(state: EngineState, what: str) -> list[Warning]:

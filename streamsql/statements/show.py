@@ -180,6 +180,15 @@ def _sinks(context: Context, extended: bool) -> Iterable[Result]:
     return [Rows(fields, rows)]
 
 
+def _databases(context: Context, extended: bool) -> Iterable[Result]:
+    catalog = context.state.catalog
+    rows = [
+        (d.name, "POSTGRES", d.login.url, d.login.user, len(catalog.captured_from(d.name)))
+        for d in sorted(catalog.databases.values(), key=lambda database: database.name)
+    ]
+    return [Rows(_fields("Source Name", "Connection", "URL", "User", "Tables"), rows)]
+
+
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
     state = context.state
     overrides = {**_start_options(state.config), **context.session.properties}
@@ -221,6 +230,7 @@ _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.VIEWS: _views,
     ShowWhat.MATERIALIZED_VIEWS: _materialized_views,
     ShowWhat.SINKS: _sinks,
+    ShowWhat.SOURCES: _databases,
     ShowWhat.PROPERTIES: _properties,
     ShowWhat.VARIABLES: _variables,
     ShowWhat.CONNECTORS: _connectors(None),

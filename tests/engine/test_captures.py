@@ -4,6 +4,7 @@ another database."""
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,8 +21,8 @@ from engine.live import PATIENCE, Live
 from engine.postgresql import PASSWORD, USER, Database, database
 
 from streamsql.connectors.embedded.worker import worker_status
-from streamsql.errors import ConfigError, ExternalError, StreamSQLError
-from streamsql.results import Message
+from streamsql.errors import CatalogError, ConfigError, ExternalError, StreamSQLError
+from streamsql.results import Answer, Message
 from streamsql.run_script import NamedText
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -75,12 +76,47 @@ class Captured:
         results = self.live.engine.execute(sql, self.live.session)
         return [result.text for result in results if isinstance(result, Message)]
 
+    def create_source(self) -> None:
+        """Named SHOP."""
+        url = f"postgres://{USER}@127.0.0.1:{self.shop.port}/postgres"
+        sql = (
+            f"CREATE SOURCE {self.live.name('SHOP')} WITH (CONNECTION='POSTGRES', URL='{url}', "
+            f"PASSWORD='${{file:{self._secrets}:db}}');"
+        )
+        list(self.live.engine.execute(sql, self.live.session))
+
+    def add(self, name: str, table: str, *, kind: str = "TABLE") -> None:
+        """A table of the source, of which a query keeps the rows."""
+        sql = f"CREATE {kind} ${name} FROM SOURCE $shop TABLE '{table}';"
+        assert self.live.texts(sql) == [f"{kind.capitalize()} created"]
+        if kind == "TABLE":
+            self.live.run(f"CREATE TABLE $held{name} AS SELECT * FROM ${name};")
+
+    def await_rows(self, name: str, table: str, columns: str) -> None:
+        """Waits until a table of the source has what the database has."""
+
+        def are_equal() -> bool:
+            wanted[:] = rows(self.shop.conninfo, f"SELECT {columns} FROM {table}")
+            (result,) = self.live.run(f"SELECT {columns} FROM $held{name};")
+            assert isinstance(result, Answer)
+            found[:] = sorted((row.values for row in result.rows), key=str)
+            return found == wanted
+
+        wanted: list[tuple[object, ...]] = []
+        found: list[tuple[object, ...]] = []
+        try:
+            await_until(are_equal, f"the rows of {table}", PATIENCE, every=0.5)
+        except AssertionError:
+            assert found == wanted
+            raise
+
     def traces(self) -> int:
-        """Slots and publications in the database."""
+        """Slots, publications and schemas in the database."""
         with psycopg.connect(self.shop.conninfo) as connection:
             (count,) = connection.execute(
                 "SELECT (SELECT count(*) FROM pg_replication_slots)"
                 " + (SELECT count(*) FROM pg_publication)"
+                " + (SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'streamsql%')"
             ).fetchone() or (0,)
         return int(count)
 
@@ -211,31 +247,103 @@ def test_what_the_database_refuses(captured: Captured, shop: Database) -> None:
     assert captured.traces() == 0
 
 
-@pytest.mark.slow
-def test_each_change_arrives_once_across_kills_on_both_ends(
-    captured: Captured, shop: Database
-) -> None:
+SHARED = """
+CREATE TABLE towns (id INT PRIMARY KEY, name TEXT);
+CREATE TABLE people (id INT PRIMARY KEY, town INT, bio TEXT);
+CREATE TABLE pets (id INT, "Kind" TEXT, n INT, PRIMARY KEY (id, "Kind"));
+ALTER TABLE people ALTER bio SET STORAGE EXTERNAL;
+INSERT INTO towns SELECT n, 'town ' || n FROM generate_series(1, 9) n;
+INSERT INTO people SELECT n, n % 9, repeat(md5(n::text), 200) FROM generate_series(1, 2000) n;
+INSERT INTO pets SELECT n, 'cat', n FROM generate_series(1, 50) n;
+"""
+
+
+def test_tables_of_a_source_share_a_slot(captured: Captured, shop: Database) -> None:
     live = captured.live
-    shop.execute("CREATE TABLE counters (id INT PRIMARY KEY, n INT)")
-    shop.execute("INSERT INTO counters SELECT id, 0 FROM generate_series(1, 10) id")
-    shop.execute(f"ALTER TABLE counters OWNER TO {USER}")
-    captured.create("COUNTERS", "counters", kind="STREAM")
+    for statement in SHARED.split(";"):
+        shop.execute(statement)
+    for table in ("towns", "people", "pets"):
+        shop.execute(f"ALTER TABLE {table} OWNER TO {USER}")
+    captured.create_source()
+    changes = 0
+
+    def change() -> None:
+        """Values that are stored out of line stay as they are, and are not in the log."""
+        nonlocal changes
+        changes += 1
+        shop.execute(f"UPDATE people SET town = town + 1 WHERE id % 50 = {changes % 50}")
+        shop.execute(f"DELETE FROM people WHERE id = {1000 + changes}")
+        shop.execute(f"INSERT INTO people VALUES ({5000 + changes}, 1, 'new')")
+
+    captured.add("TOWNS", "towns")
+    with repeated(change, 0.02):
+        captured.add("PEOPLE", "people")
+        least = changes + 50
+        await_until(lambda: changes > least, "changes", PATIENCE)
+    captured.await_rows("PEOPLE", "people", "id, town, bio")
+    captured.await_rows("TOWNS", "towns", "id, name")
+    assert captured.traces() == 3
+
+    captured.add("PETS", "pets", kind="STREAM")
+    live.run('CREATE STREAM $ops AS SELECT id, "Kind", op, after->n AS n FROM $pets;')
+    read = live.rows("SELECT * FROM $ops EMIT CHANGES;", 50)
+    assert sorted(read) == [(n, "cat", "r", n) for n in range(1, 51)]
+    shop.execute("UPDATE pets SET n = -n WHERE id = 1")
+    assert live.rows("SELECT * FROM $ops EMIT CHANGES;", 51)[-1] == (1, "cat", "u", -1)
+
+    with pytest.raises(CatalogError, match="PEOPLE.*, .*TOWNS.* are captured from it"):
+        live.run("DROP SOURCE $shop;")
+    live.run("DROP STREAM $ops; DROP STREAM $pets DELETE TOPIC;")
+    shop.execute("INSERT INTO people VALUES (0, 0, 'last')")
+    captured.await_rows("PEOPLE", "people", "id, town, bio")
+    facts = live.texts("DESCRIBE SOURCE $shop;")
+    name = live.name("TOWNS")
+    assert f"{name} | TABLE | public.towns | {name} | COMPLETE" in facts
+    assert not any("PETS" in line for line in facts)
+    (connector,) = (line.partition(": ")[2] for line in facts if line.startswith("Connector"))
+    described = live.texts(f"DESCRIBE CONNECTOR `{connector}`;")
+    (lag,) = (line.partition(": ")[2] for line in described if line.startswith("Lag"))
+    assert re.fullmatch(r"\d+ bytes of the database's log", lag)
+    live.drop_all()
+    live.run("DROP SOURCE $shop;")
+    assert captured.traces() == 0
+
+
+def counted(live: Live, name: str) -> dict[int, list[int]]:
+    """The values of each key in the topic, in their order."""
+    kafka = live.engine._state.services.kafka.get()
+    topic, found = live.name(name), defaultdict[int, list[int]](list)
+    for record in kafka.consume(topic, until=kafka.end_offsets(topic)):
+        change = json.loads(record.value or b"null")
+        found[change["after"]["id"]].append(change["after"]["n"])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [False, True])
+def test_each_change_arrives_once_across_kills_on_both_ends(
+    captured: Captured, shop: Database, shared: bool
+) -> None:
+    live, added = captured.live, False
+    for table, count in (("counters", 10), ("grown", 30_000)):
+        shop.execute(f"DROP TABLE IF EXISTS {table}")
+        shop.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, n INT)")
+        shop.execute(f"INSERT INTO {table} SELECT id, 0 FROM generate_series(1, {count}) id")
+        shop.execute(f"ALTER TABLE {table} OWNER TO {USER}")
+    if shared:
+        captured.create_source()
+        captured.add("COUNTERS", "counters", kind="STREAM")
+    else:
+        captured.create("COUNTERS", "counters", kind="STREAM")
     rounds = 0
 
-    def count() -> None:
-        """Each row by one, unless the database is away."""
+    def change() -> None:
+        """Each row by one, and some of the larger table, unless the database is away."""
         nonlocal rounds
         with suppress(psycopg.OperationalError):
             shop.execute("UPDATE counters SET n = n + 1")
+            shop.execute(f"UPDATE grown SET n = n + 1 WHERE id % 500 = {rounds % 500}")
             rounds += 1
-
-    def counted() -> dict[int, list[int]]:
-        kafka = live.engine._state.services.kafka.get()
-        topic, found = live.name("COUNTERS"), defaultdict[int, list[int]](list)
-        for record in kafka.consume(topic, until=kafka.end_offsets(topic)):
-            change = json.loads(record.value or b"null")
-            found[change["after"]["id"]].append(change["after"]["n"])
-        return found
 
     def kill_worker() -> None:
         status = worker_status(live.engine._state.data)
@@ -250,17 +358,36 @@ def test_each_change_arrives_once_across_kills_on_both_ends(
         least = rounds + 100
         await_until(lambda: rounds > least, "changes", PATIENCE)
 
-    await_until(lambda: len(counted()) == 10, "the snapshot", PATIENCE, every=0.5)
+    await_until(lambda: len(counted(live, "COUNTERS")) == 10, "the snapshot", PATIENCE, every=0.5)
     for disturb in (kill_worker, restart_database, live.restart) * 2:
-        with repeated(count, 0.01):
+        with repeated(change, 0.01):
             await_more()
+            if shared and not added:
+                captured.add("GROWN", "grown", kind="STREAM")
+                added = True
             disturb()
             await_more()
 
     ((last,),) = rows(shop.conninfo, "SELECT DISTINCT n FROM counters")
     assert isinstance(last, int)
-    await_until(lambda: len(counted()[1]) > last, "all changes", PATIENCE, every=1.0)
-    assert counted() == {id: list(range(last + 1)) for id in range(1, 11)}
+    await_until(
+        lambda: len(counted(live, "COUNTERS")[1]) > last, "all changes", PATIENCE, every=1.0
+    )
+    assert counted(live, "COUNTERS") == {id: list(range(last + 1)) for id in range(1, 11)}
+    if shared:
+        await_snapshot(captured, shop)
+
+
+def await_snapshot(captured: Captured, shop: Database) -> None:
+    """The table that was added has its rows, and each of them in the order of its values."""
+    wanted = dict(rows(shop.conninfo, "SELECT id, n FROM grown"))
+
+    def latest() -> dict[object, object]:
+        return {id: values[-1] for id, values in counted(captured.live, "GROWN").items()}
+
+    await_until(lambda: latest() == wanted, "the added table", PATIENCE, every=1.0)
+    for values in counted(captured.live, "GROWN").values():
+        assert values == sorted(values)
 
 
 @pytest.mark.slow

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from streamsql.catalog import Capture, Catalog, Source
-from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
+from streamsql.errors import CatalogError, ConfigError, StreamSQLError, UnsupportedError
+from streamsql.executor.captures import connector_name
 from streamsql.nodes import CreateSource
 from streamsql.parser import parse_one
 from streamsql.planner.ddl.sources import plan_create_source
 from streamsql.planner.plans.statements import SourcePlan
+from streamsql.planner.statements import apply, plan
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas, RememberedSchemas
 
@@ -114,6 +117,81 @@ def test_names_and_urls(url: str, table: str, user: str | None, capture: Capture
     login = f"USER='{user}', " if user else ""
     sql = f"(id INT PRIMARY KEY) WITH ({login}CONNECTION='postgres', URL='{url}', TABLE='{table}')"
     assert planned(f"CREATE TABLE o {sql};").capture == capture
+
+
+SHOP = "CREATE SOURCE shop WITH (CONNECTION='POSTGRES', URL='postgres://ann@db:5433/shop');"
+ORDERS = "CREATE TABLE o (id BIGINT PRIMARY KEY) FROM SOURCE shop TABLE 'Orders';"
+
+
+def defined(*statements: str) -> Catalog:
+    """The catalog after them."""
+    catalog = Catalog()
+    for sql in statements:
+        apply(plan(parse_one(sql), catalog, {}, None), catalog)
+    return catalog
+
+
+def test_tables_of_a_source() -> None:
+    catalog = defined(
+        SHOP,
+        ORDERS,
+        """CREATE STREAM s (id INT KEY, op STRING) FROM SOURCE shop TABLE 'a."B"'
+        WITH (KAFKA_TOPIC='t', PARTITIONS=2);""",
+    )
+    login = Capture("db", 5433, "shop", "", "", "ann", "", "", "SHOP")
+    assert catalog.databases["SHOP"].login == login
+    orders, stream = catalog.sources["O"], catalog.sources["S"]
+    assert orders.capture == replace(login, schema="public", table="orders")
+    assert stream.capture == replace(login, schema="a", table="B")
+    assert (orders.topic.name, stream.topic.name, stream.topic.partitions) == ("O", "t", 2)
+    assert catalog.captured_from("SHOP") == [orders, stream]
+    names = {connector_name(s.capture, s.topic.name, "i") for s in (orders, stream) if s.capture}
+    assert len(names) == 1
+    assert connector_name(CAPTURE, "O", "i") not in names
+
+
+@pytest.mark.parametrize(
+    ("before", "sql", "kind", "message"),
+    [
+        ([], ORDERS, CatalogError, "Source SHOP does not exist"),
+        ([SHOP], SHOP, CatalogError, "Source SHOP already exists"),
+        (
+            [SHOP],
+            "CREATE TABLE o (id INT PRIMARY KEY) FROM SOURCE shop TABLE 'a b';",
+            ConfigError,
+            "'a b' is not the name of a table",
+        ),
+        (
+            [SHOP],
+            "CREATE TABLE o (id INT PRIMARY KEY) FROM SOURCE shop TABLE 'o' WITH (URL='x');",
+            ConfigError,
+            "URL",
+        ),
+        (
+            [SHOP, ORDERS],
+            "CREATE STREAM s (id INT KEY, op STRING) FROM SOURCE shop TABLE 'public.orders';",
+            CatalogError,
+            "public.orders of the source SHOP is already captured by O",
+        ),
+        ([SHOP], "CREATE TABLE o FROM SOURCE shop TABLE 'o';", UnsupportedError, "are not known"),
+        ([SHOP, ORDERS], "DROP SOURCE shop;", CatalogError, "O is captured from it"),
+        ([], "DROP SOURCE shop;", CatalogError, "Source SHOP does not exist"),
+        ([SHOP, ORDERS], SHOP.replace("shop", "o"), CatalogError, "O is the name of a stream"),
+        ([], SHOP.replace("POSTGRES", "MYSQL"), ConfigError, "a database of PostgreSQL"),
+        ([], SHOP.replace("ann@", ""), ConfigError, "needs the property USER"),
+        ([], SHOP.replace("ann@", "ann:x@"), ConfigError, "contains a password"),
+    ],
+)
+def test_what_a_source_refuses(
+    before: list[str], sql: str, kind: type[StreamSQLError], message: str
+) -> None:
+    catalog = defined(*before)
+    with pytest.raises(kind, match=message):
+        plan(parse_one(sql), catalog, {}, None)
+
+
+def test_dropped_tables_free_their_source() -> None:
+    assert not defined(SHOP, ORDERS, "DROP TABLE o;", "DROP SOURCE shop;").databases
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ CREATE SOURCE TABLE looked_up (k INT PRIMARY KEY, y STRING) WITH (CONNECTION = '
   URL = 'jdbc:postgresql://h/d', DBTABLE = 't', PASSWORD = '${env:PASSWORD}', CACHE_ROWS = 3);
 CREATE STREAM joined AS SELECT s.k, y FROM s JOIN looked_up t ON s.x = t.k;
 CREATE SINK files FROM s WITH (CONNECTION = 'FILE', PATH = '/data/s');
+CREATE SOURCE shop WITH (CONNECTION = 'POSTGRES', URL = 'postgres://ann@h/d',
+  PASSWORD = '${env:PASSWORD}');
 """
 """One of each kind of thing that a catalog can hold."""
 
@@ -53,6 +55,9 @@ EXAMPLES: dict[type[nodes.Statement], str] = {
     nodes.CreateSink: """CREATE OR REPLACE SINK files FROM s WITH (CONNECTION = 'FILE',
         PATH = '/data/o', FORMAT = 'CSV', PARTITION_BY = 'k', COMMIT_INTERVAL = '5 SECONDS');""",
     nodes.DropSink: "DROP SINK files;",
+    nodes.CreateDatabase: """CREATE SOURCE bank WITH (CONNECTION = 'POSTGRES',
+        URL = 'postgres://h:5433/d?sslmode=require', USER = 'ann');""",
+    nodes.DropDatabase: "DROP SOURCE shop;",
     nodes.CreateFunction: """CREATE FUNCTION thrice (x INT) RETURNS INT LANGUAGE PYTHON
         AS 'def thrice(x): return 3 * x';""",
     nodes.DropFunction: "DROP FUNCTION twice;",

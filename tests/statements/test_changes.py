@@ -64,6 +64,36 @@ def test_what_runs_is_replaced_and_what_is_not_wanted_goes_last() -> None:
     ]
 
 
+def test_tables_of_a_source_come_after_it_and_go_before_it() -> None:
+    login = "CONNECTION = 'POSTGRES', USER = 'ann', URL = 'postgres://h/d'"
+    source = f"CREATE SOURCE PG WITH ({login});"
+    table = (
+        "CREATE TABLE O (ID INTEGER PRIMARY KEY) FROM SOURCE PG TABLE 'o' WITH (PARTITIONS = 1);"
+    )
+    assert steps("SHOW STREAMS;", table + source) == [source, table]
+    assert steps(source + table, table + source) == []
+    assert steps(source + table, STREAM, prune=True) == [STREAM, "DROP TABLE O;", "DROP SOURCE PG;"]
+    other = table.replace("TABLE O", "TABLE P").replace("'o'", "'p'")
+    assert steps(source + table, other, partial=True) == [other]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("CREATE SOURCE PG WITH (CONNECTION='POSTGRES', URL='postgres://b@h/d');", "SOURCE PG"),
+        (
+            "CREATE TABLE O (ID INT PRIMARY KEY) FROM SOURCE PG TABLE 'p' WITH (PARTITIONS=1);",
+            "CONNECTION: .* public.o, now .* public.p",
+        ),
+    ],
+)
+def test_a_source_and_its_tables_do_not_move(files: str, message: str) -> None:
+    runs = """CREATE SOURCE PG WITH (CONNECTION='POSTGRES', URL='postgres://a@h/d');
+        CREATE TABLE O (ID INT PRIMARY KEY) FROM SOURCE PG TABLE 'o' WITH (PARTITIONS=1);"""
+    with pytest.raises(UnsupportedError, match=message):
+        steps(runs, files, partial=True)
+
+
 def test_files_that_are_a_part_read_what_runs() -> None:
     changed = TABLE.replace("N FROM", "N, COUNT(*) * 2 AS M FROM")
     view = "CREATE VIEW W AS SELECT K, N FROM T;"

@@ -144,6 +144,13 @@ class _Completer:
             yield from self._views()
         elif last in ("SINK", "EXISTS") and words[:2] in (["DROP", "SINK"], ["DESCRIBE", "SINK"]):
             yield from self._sinks()
+        elif last in ("SOURCE", "EXISTS") and (
+            words[:2] in (["DROP", "SOURCE"], ["DESCRIBE", "SOURCE"]) or words[-2:-1] == ["FROM"]
+        ):
+            yield from (
+                _named(name, "source", database.login.url)
+                for name, database in sorted(self._catalog.databases.items())
+            )
         elif last in ("VIEW", "EXISTS") and words[:2] == ["DROP", "VIEW"]:
             yield from self._views()
         elif words in (["UPDATE"], ["TRUNCATE"], ["TRUNCATE", "TABLE"], ["DELETE", "FROM"]):

@@ -30,7 +30,7 @@ WITH_PROPERTIES: dict[str, str] = {
     "KEY_SCHEMA_ID": "id of the key schema",
     "VALUE_SCHEMA_FULL_NAME": "name of the value's record or message",
     "KEY_SCHEMA_FULL_NAME": "name of the key's record or message",
-    "CONNECTION": "of a sink: FILE, JDBC, ICEBERG; of a lookup table: FILE, JDBC",
+    "CONNECTION": "of a sink: FILE, JDBC, ICEBERG; of a lookup table: FILE, JDBC; POSTGRES",
     "PATH": "of a sink: folder; of a lookup table: file or folder",
     "PARTITION_BY": "of a sink: columns; in Iceberg transforms too: days(ts)",
     "COMMIT_INTERVAL": "of a sink: rows of this time are written together: '60 SECONDS'",
@@ -53,7 +53,7 @@ WITH_PROPERTIES: dict[str, str] = {
 }
 """Property names of WITH (..) and their descriptions, the most common first."""
 
-_CONNECTIONS = {"FILE": "", "JDBC": "", "ICEBERG": "sinks only"}
+_CONNECTIONS = {"FILE": "", "JDBC": "", "ICEBERG": "sinks only", "POSTGRES": "sources only"}
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "CUMULATING": "", "SESSION": ""}
 _NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}

@@ -34,6 +34,7 @@ class DefinitionBuilder:
         if_not_exists: bool | None,
         name: str,
         given: SourceColumns | None,
+        origin: n.DatabaseTable | None,
         properties: tuple[Property, ...] | None,
     ) -> n.CreateSource:
         return n.CreateSource(
@@ -45,8 +46,25 @@ class DefinitionBuilder:
             if_not_exists=bool(if_not_exists),
             is_source=bool(source),
             constraints=given.constraints if given else (),
+            origin=origin,
             span=span,
         )
+
+    def from_database(self, span: Span, database: str, table: str) -> n.DatabaseTable:
+        return n.DatabaseTable(database, table, span)
+
+    def create_database(
+        self,
+        span: Span,
+        source: bool,
+        if_not_exists: bool | None,
+        name: str,
+        properties: tuple[Property, ...],
+    ) -> n.CreateDatabase:
+        return n.CreateDatabase(name, properties, bool(if_not_exists), span=span)
+
+    def drop_database(self, span: Span, if_exists: bool | None, name: str) -> n.DropDatabase:
+        return n.DropDatabase(name, bool(if_exists), span=span)
 
     def create_as_select(
         self,
@@ -282,6 +300,9 @@ class CommandBuilder:
 
     def describe_function(self, span: Span, name: str) -> n.DescribeFunction:
         return n.DescribeFunction(name, span=span)
+
+    def describe_database(self, span: Span, name: str) -> n.DescribeDatabase:
+        return n.DescribeDatabase(name, span=span)
 
     def describe_connector(self, span: Span, name: str) -> n.DescribeConnector:
         return n.DescribeConnector(name, span=span)

@@ -86,8 +86,25 @@ def _create_source(node: n.CreateSource) -> str:
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
         _columns(node.columns, node.constraints),
+        node.origin and to_sql(node.origin),
         _properties(node.properties),
     )
+
+
+@to_sql.register
+def _database_table(node: n.DatabaseTable) -> str:
+    return f"FROM SOURCE {name(node.database)} TABLE {string(node.table)}"
+
+
+@to_sql.register
+def _create_database(node: n.CreateDatabase) -> str:
+    exists = node.if_not_exists and "IF NOT EXISTS"
+    return words("CREATE SOURCE", exists, name(node.name), _properties(node.properties))
+
+
+@to_sql.register
+def _drop_database(node: n.DropDatabase) -> str:
+    return words("DROP SOURCE", node.if_exists and "IF EXISTS", name(node.name))
 
 
 @to_sql.register
@@ -346,6 +363,11 @@ def _describe_all(node: n.DescribeAll) -> str:
 def _describe_named(node: n.DescribeFunction | n.DescribeConnector | n.DescribeSink) -> str:
     kind = type(node).__name__.removeprefix("Describe").upper()
     return f"DESCRIBE {kind} {name(node.name)}"
+
+
+@to_sql.register
+def _describe_database(node: n.DescribeDatabase) -> str:
+    return f"DESCRIBE SOURCE {name(node.name)}"
 
 
 @to_sql.register

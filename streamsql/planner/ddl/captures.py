@@ -1,21 +1,32 @@
-"""CREATE STREAM | TABLE with CONNECTION='POSTGRES': a table of PostgreSQL, whose changes a
-connector writes to the topic. Its columns are those of the database, unless the statement lists
-some."""
+"""CREATE STREAM | TABLE with CONNECTION='POSTGRES' or FROM SOURCE: a table of PostgreSQL, whose
+changes a connector writes to the topic. Its columns are those of the database, unless the statement
+lists some."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from streamsql.catalog import Capture, Source
-from streamsql.errors import ConfigError, Span, UnsupportedError
+from streamsql.catalog import Capture, Catalog, Database, Source
+from streamsql.errors import CatalogError, ConfigError, Span, UnsupportedError, did_you_mean
 from streamsql.formats.changes import AFTER, BEFORE, OP, SOURCE, TIME
 from streamsql.nodes import CreateSource
 from streamsql.planner.plans.statements import SchemaLookup
-from streamsql.planner.with_clause.databases import database_password, database_table, needed
-from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
+from streamsql.planner.with_clause.databases import (
+    checked_table,
+    database_password,
+    database_table,
+    needed,
+)
+from streamsql.planner.with_clause.properties import (
+    Place,
+    WithProperties,
+    names_taken,
+    read_properties,
+)
 from streamsql.schema import Column, Kind, Namespace
 from streamsql.types import (
     BIGINT,
@@ -86,20 +97,25 @@ _LENGTH = re.compile(r"\(\d+(,-?\d+)?\)")
 
 
 def captured(
-    statement: CreateSource, schemas: SchemaLookup | None
+    statement: CreateSource, catalog: Catalog, schemas: SchemaLookup | None
 ) -> tuple[Capture, WithProperties, Sequence[Column]]:
     """What is captured, the properties of a source of its changes, and the columns that are not
     listed. A StreamSQLError for what cannot be captured."""
-    given = read_properties(statement.properties, Place.CAPTURE)
-    capture = _capture(given, statement)
+    if (origin := statement.origin) is not None:
+        given, span = read_properties(statement.properties, Place.FROM_DATABASE), origin.span
+        login = existing_database(origin.database, catalog, origin.span).login
+        capture = _of(login, checked_table(origin.table, origin.span))
+        _check_captured_once(statement, capture, catalog)
+    else:
+        given = read_properties(statement.properties, Place.CAPTURE)
+        table, span = database_table("TABLE", given, statement.span), given.span("TABLE")
+        capture = _of(database_login(given, statement.span), table)
     texts = {"KAFKA_TOPIC": statement.name, "PARTITIONS": "1", **_FORM}
-    texts |= {
-        n: given.texts[n] for n in ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS") if n in given.texts
-    }
+    texts |= {n: given.texts[n] for n in names_taken(Place.FROM_DATABASE) if n in given.texts}
     if statement.kind is Kind.TABLE:
         texts["UNAVAILABLE_VALUES"] = "KEEP"
     properties = WithProperties(Place.CREATE, texts, given.spans)
-    columns = () if statement.columns else _columns(statement, capture, given, schemas)
+    columns = () if statement.columns else _columns(statement, capture, span, schemas)
     return capture, properties, columns
 
 
@@ -113,10 +129,34 @@ def check_capture(existing: Source, source: Source, span: Span | None) -> None:
         )
 
 
-def _capture(given: WithProperties, statement: CreateSource) -> Capture:
-    url = needed(
-        "URL", f"It is the address of the database: URL='{EXAMPLE}'.", given, statement.span
-    )
+def existing_database(name: str, catalog: Catalog, span: Span | None) -> Database:
+    """CatalogError if there is none of this name."""
+    found = catalog.databases.get(name)
+    if found is None:
+        raise CatalogError(
+            f"Source {name} does not exist.",
+            hint=did_you_mean(name, catalog.databases) or "SHOW SOURCES lists the sources.",
+            span=span,
+        )
+    return found
+
+
+def _check_captured_once(statement: CreateSource, capture: Capture, catalog: Catalog) -> None:
+    for other in catalog.captured_from(capture.origin):
+        assert other.capture is not None
+        if other.capture == capture and other.name != statement.name:
+            raise CatalogError(
+                f"{capture.schema}.{capture.table} of the source {capture.origin} is already "
+                f"captured by {other.name}",
+                hint=f"Create a stream or table over its topic: KAFKA_TOPIC='{other.topic.name}', "
+                "VALUE_FORMAT='DEBEZIUM_JSON'.",
+                span=statement.origin.span if statement.origin else None,
+            )
+
+
+def database_login(given: WithProperties, span: Span | None) -> Capture:
+    """Where the database is and who logs in, without a table."""
+    url = needed("URL", f"It is the address of the database: URL='{EXAMPLE}'.", given, span)
     parts = urlsplit(url.removeprefix("jdbc:"))
     if parts.scheme not in ("postgres", "postgresql") or not parts.hostname:
         raise given.invalid("URL", "it is not the URL of a PostgreSQL", EXAMPLE)
@@ -137,20 +177,15 @@ def _capture(given: WithProperties, statement: CreateSource) -> Capture:
         raise ConfigError(
             "a captured table needs the property USER",
             hint="The user has the attribute REPLICATION, and owns the table.",
-            span=statement.span,
+            span=span,
         )
-    table = database_table("TABLE", given, statement.span)
+    password, sslmode = database_password(given), options.get("sslmode", "")
+    return Capture(parts.hostname, parts.port or PORT, database, "", "", user, password, sslmode)
+
+
+def _of(login: Capture, table: str) -> Capture:
     names = [_folded(name) for name in _NAMES.findall(table)]
-    return Capture(
-        parts.hostname,
-        parts.port or PORT,
-        database,
-        names[-2] if len(names) > 1 else "public",
-        names[-1],
-        user,
-        database_password(given),
-        options.get("sslmode", ""),
-    )
+    return replace(login, schema=names[-2] if len(names) > 1 else "public", table=names[-1])
 
 
 def _folded(name: str) -> str:
@@ -163,7 +198,7 @@ def _folded(name: str) -> str:
 def _columns(
     statement: CreateSource,
     capture: Capture,
-    given: WithProperties,
+    span: Span | None,
     schemas: SchemaLookup | None,
 ) -> list[Column]:
     found = None if schemas is None else schemas.table(capture)
@@ -177,17 +212,18 @@ def _columns(
     described: list[tuple[str, str, str | None]] = [tuple(row) for row in json.loads(found.text)]
     if not described:
         raise ConfigError(
-            f"the database {capture.database} has no table {table}", span=given.span("TABLE")
+            f"the database {capture.database} has no table {table}",
+            span=span,
         )
     keys = sorted((int(place), name) for name, _, place in described if place is not None)
     if not keys:
         raise UnsupportedError(
             f"{table} has no primary key",
             hint="Changes are of rows with a key: ALTER TABLE .. ADD PRIMARY KEY.",
-            span=given.span("TABLE"),
+            span=span,
         )
     columns = {
-        name: Column(_name(name), _type(name, kind, table, given)) for name, kind, _ in described
+        name: Column(_name(name), _type(name, kind, table, span)) for name, kind, _ in described
     }
     key = [Column(c.name, c.type, Namespace.KEY) for c in (columns[name] for _, name in keys)]
     if statement.kind is Kind.TABLE:
@@ -209,7 +245,7 @@ def _name(name: str) -> str:
     return name.upper() if _FOLDED.fullmatch(name) else name
 
 
-def _type(name: str, described: str, table: str, given: WithProperties) -> SQLType:
+def _type(name: str, described: str, table: str, span: Span | None) -> SQLType:
     """The type for one of PostgreSQL, as format_type() writes it."""
     if (number := _NUMERIC.fullmatch(described)) and int(number[2]) <= int(number[1]) <= 38:
         return decimal(int(number[1]), int(number[2]))
@@ -221,6 +257,6 @@ def _type(name: str, described: str, table: str, given: WithProperties) -> SQLTy
         raise UnsupportedError(
             f"{table} has the column {name} of type {described}, which is not captured",
             hint="List the columns to capture after the name: (ID INT PRIMARY KEY, ..).",
-            span=given.span("TABLE"),
+            span=span,
         )
     return _TYPES[plain]

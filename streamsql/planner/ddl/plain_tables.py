@@ -27,6 +27,7 @@ def is_plain(statement: CreateSource) -> bool:
         and bool(statement.columns)
         and not statement.properties
         and not statement.is_source
+        and not statement.captures
     )
 
 

@@ -55,7 +55,7 @@ def plan_create_source(
         return SourcePlan(_lookup(statement, catalog), False, False)
     capture: Capture | None = None
     if statement.captures:
-        capture, properties, inferred = captured(statement, schemas)
+        capture, properties, inferred = captured(statement, catalog, schemas)
     else:
         properties = read_properties(statement.properties, Place.CREATE)
         check_formats(properties)

@@ -66,6 +66,15 @@ def database_table(name: str, given: WithProperties, span: Span | None) -> str:
     return table
 
 
+def checked_table(table: str, span: Span | None) -> str:
+    """ConfigError for what is not a table in the database's SQL."""
+    if not _TABLE.fullmatch(table):
+        raise ConfigError(
+            f"'{table}' is not the name of a table", hint="TABLE 'public.users'", span=span
+        )
+    return table
+
+
 def database_password(given: WithProperties) -> str:
     """A reference to the password, since statements are logged, exported and shown."""
     password = given.text("PASSWORD")

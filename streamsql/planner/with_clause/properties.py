@@ -23,6 +23,8 @@ class Place(Enum):
     SINK = "CREATE SINK"
     LOOKUP = "CREATE SOURCE TABLE"
     CAPTURE = "CREATE STREAM | TABLE"
+    DATABASE = "CREATE SOURCE"
+    FROM_DATABASE = "CREATE STREAM | TABLE FROM SOURCE"
 
 
 _FORMATS = ("KEY_FORMAT", "VALUE_FORMAT", "FORMAT", "KEY_DELIMITER", "VALUE_DELIMITER")
@@ -40,6 +42,7 @@ _COMMON = (
 )
 _OF_ROWS = ("RETENTION_MS", "TIMESTAMP", "TIMESTAMP_FORMAT")
 """What the rows of a view, which are those of its query at each moment, do not have."""
+_OF_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS")
 _TAKEN = {
     Place.CREATE: (
         *_COMMON,
@@ -86,10 +89,10 @@ _TAKEN = {
         "TABLE",
         "USER",
         "PASSWORD",
-        "KAFKA_TOPIC",
-        "PARTITIONS",
-        "REPLICAS",
+        *_OF_TOPIC,
     ),
+    Place.DATABASE: ("CONNECTION", "URL", "USER", "PASSWORD"),
+    Place.FROM_DATABASE: _OF_TOPIC,
 }
 _LEGACY_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"
 

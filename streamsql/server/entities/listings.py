@@ -132,6 +132,15 @@ def _variables(executed: Executed) -> JSON:
     return executed.entity("variables", variables=[{"name": n, "value": v} for n, v in known])
 
 
+def rows(executed: Executed) -> JSON | None:
+    """The rows of a statement as mappings; its warnings if it has none."""
+    if executed.rows:
+        return executed.entity("rows", rows=[dict(row) for row in executed.rows])
+    if executed.warnings:
+        return executed.entity("warning_entity", message="\n".join(executed.warnings))
+    return None
+
+
 _LISTS: dict[str, Builder] = {
     "STREAMS": sources.listed,
     "TABLES": sources.listed,
@@ -143,6 +152,7 @@ _LISTS: dict[str, Builder] = {
     "VIEWS": _views,
     "MATERIALIZED VIEWS": _materialized_views,
     "SINKS": _sinks,
+    "SOURCES": rows,
     "PROPERTIES": _properties,
     "VARIABLES": _variables,
     "CONNECTORS": connectors.listed,
@@ -150,12 +160,3 @@ _LISTS: dict[str, Builder] = {
     "SINK CONNECTORS": connectors.listed,
     "CONNECTOR PLUGINS": connectors.plugins,
 }
-
-
-def rows(executed: Executed) -> JSON | None:
-    """The rows of a statement as mappings; its warnings if it has none."""
-    if executed.rows:
-        return executed.entity("rows", rows=[dict(row) for row in executed.rows])
-    if executed.warnings:
-        return executed.entity("warning_entity", message="\n".join(executed.warnings))
-    return None
