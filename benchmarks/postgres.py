@@ -1,5 +1,5 @@
-"""Clients of PostgreSQL's protocol: lookups of keys, and a dashboard of twenty panels over a table
-of many rows, beside a query that runs in real time.
+"""Clients of PostgreSQL's protocol: small queries of which each is new, lookups of keys, and a
+dashboard of twenty panels over a table of many rows, beside a query that runs in real time.
 
 A server is started as a user starts it, with its own broker; the load comes from processes of this
 machine, so all shares one. Run it on an idle one: `python -m benchmarks.postgres`.
@@ -31,6 +31,12 @@ CREATE SOURCE TABLE orders (id STRING PRIMARY KEY, customer INT, product INT, re
     status STRING, quantity INT, total DOUBLE, placed TIMESTAMP)
   WITH (KAFKA_TOPIC='{TOPIC}', VALUE_FORMAT='JSON')
 """
+SMALL = {
+    "constants": "SELECT 17 * (3 - {0}) + 5, UPPER('a{0}') || 'x'",
+    "a filter of 20 rows": "SELECT a, b FROM few WHERE b <> {0} ORDER BY b",
+    "groups of 20 rows": "SELECT a % 3, COUNT(*), SUM(b) + {0} FROM few GROUP BY 1 ORDER BY 1",
+    "a join of 20 rows": "SELECT x.a, y.b + {0} FROM few x JOIN few y ON x.a = y.b",
+}
 REGIONS = ("north", "east", "south", "west", "centre", "coast", "islands", "abroad")
 STATUSES = ("new", "paid", "shipped", "delivered", "returned")
 DAY_MS = 86_400_000
@@ -90,6 +96,26 @@ def order(number: int) -> tuple[str, dict[str, object]]:
 
 def connect(port: int) -> psycopg.Connection:
     return psycopg.connect(host="127.0.0.1", port=port, user="ann", autocommit=True)
+
+
+# -- small queries -------------------------------------------------------------------------------
+
+
+def small(port: int, times: int) -> Iterator[Result]:
+    """Queries over constants and over 20 rows, with other numbers each time, so that none of their
+    plans is kept."""
+    with connect(port) as connection:
+        connection.execute("CREATE TABLE few (a INT, b INT)")
+        rows = ", ".join(f"({number}, {number * 7 % 20})" for number in range(20))
+        connection.execute(f"INSERT INTO few VALUES {rows}")
+        for name, sql in SMALL.items():
+            taken = []
+            for number in range(2 * times):
+                begin = time.perf_counter()
+                assert connection.execute(sql.format(number)).fetchall(), sql
+                taken.append((time.perf_counter() - begin) * 1000)
+            p50, p95, p99 = percentiles(taken[times:])
+            yield Result(f"ms, {name}", p50, p50, p95, p99)
 
 
 # -- lookups -------------------------------------------------------------------------------------
@@ -254,6 +280,7 @@ def measure(server: Server, port: int, options: argparse.Namespace) -> Iterator[
     kafka = KafkaClient(server.bootstrap())
     kafka.create_topic(TOPIC, PARTITIONS)
     _run(port, SETUP)
+    yield from small(port, 100 * options.times)
     begin = time.perf_counter()
     with producer(server.bootstrap()) as put:
         for number in range(options.rows):

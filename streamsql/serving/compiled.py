@@ -12,6 +12,7 @@ from streamsql.catalog import Catalog
 from streamsql.executor.services.services import Services
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.pull.standard import is_momentary
 from streamsql.registry.serdes import Schemas
 from streamsql.serving.origins import Origins, origins
 from streamsql.serving.rows import result_schema
@@ -46,7 +47,7 @@ class CompiledPlans:
         """The plan as a Java object that runs over rows; one of other origins is not used again."""
         spark = self._services.spark.get().session
         made_from = origins(plan, self._catalog())
-        name = None if plan.statement is None else to_sql(plan.statement.query)
+        name = name_of(plan)
         with self._lock:
             known = self._compiled.get(name) if name else None
         if known is not None and known.spark is spark and known.origins == made_from:
@@ -65,6 +66,13 @@ class CompiledPlans:
 
         context = compiling_context(self._services, self._folder, properties, spark)
         return compiled_plan(plan.query, result_schema(plan), context)
+
+
+def name_of(plan: PullPlan) -> str | None:
+    """The name of a compiled plan that is used again; None: it is for one run."""
+    if plan.statement is None or is_momentary(plan):
+        return None
+    return to_sql(plan.statement.query)
 
 
 def compiling_context(

@@ -21,6 +21,7 @@ from streamsql.nodes import Statement
 from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan, ReadAsOf
+from streamsql.planner.pull.standard import makes_rows
 from streamsql.properties import CONSISTENCY_TOKEN, VIEW_EPOCH, get_text
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from streamsql.serving.table import EpochRecords, StoredTable
 
 
+FEW = 10_000
+"""Rows, of a product of all tables, for which compiling a query takes longer than it saves."""
 _STOPPED = frozenset({QueryState.PAUSED, QueryState.ERROR})
 
 
@@ -134,13 +137,24 @@ class Serving:
         self, plan: PullPlan, properties: Mapping[str, str]
     ) -> tuple[Iterator[Row], int | None]:
         try:
-            query = self._queries.compiled(plan, properties)
+            query = self._queries.compiled(plan, properties, few=self._reads_few(plan))
         except InternalError as error:
             raise JobNeeded(error.detail or error.message) from error
         scans = [each for each in operators(plan.query.root) if isinstance(each, Scan)]
         tables = {each.source.name: self._table(each.source, properties) for each in scans}
         epoch = self._epoch(plan, tables, properties)
         return map(push_decoder(plan.schema), self._queries.run(query, tables, epoch)), epoch
+
+    def _reads_few(self, plan: PullPlan) -> bool:
+        """Whether a query over whole tables evaluates its expressions for few rows."""
+        if makes_rows(plan):
+            return False
+        rows = 1
+        for each in operators(plan.query.root):
+            if isinstance(each, Scan):
+                table = self.stores.peek(each.source)
+                rows *= FEW + 1 if table is None else max(1, table.rows())
+        return rows <= FEW
 
     def records(
         self, plan: PullPlan, properties: Mapping[str, str]

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.executor.services.services import Services
-from streamsql.parser import to_sql
 from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.planner.pull.standard import is_momentary, is_of_standard
-from streamsql.serving.compiled import compiling_context
+from streamsql.planner.pull.standard import standard_view
+from streamsql.serving.compiled import compiling_context, name_of
 from streamsql.serving.origins import Origins, origins
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ class CompiledQuery:
     origins: Origins
     tables: tuple[Source, ...]
     readers: tuple[TableReader, ...]
+    few: bool
+    """Whether it is for tables of few rows."""
 
 
 class TableQueries:
@@ -60,13 +61,16 @@ class TableQueries:
         self._readers: dict[str, tuple[Source, object, TableReader]] = {}
         self._lock = threading.Lock()
 
-    def compiled(self, plan: PullPlan, properties: Mapping[str, str]) -> CompiledQuery:
-        """The query for one run. InternalError if it needs a Spark job."""
+    def compiled(
+        self, plan: PullPlan, properties: Mapping[str, str], *, few: bool
+    ) -> CompiledQuery:
+        """The query for one run, over tables with `few` rows or any number. InternalError if it
+        needs a Spark job."""
         spark = self._services.spark.get().session
         made_from = origins(plan, self._catalog())
-        name = _name(plan)
-        known = self._taken(name, made_from, spark)
-        return known or self._compiled(plan, name, properties, spark, made_from)
+        name = name_of(plan)
+        known = self._taken(name, made_from, spark, few)
+        return known or self._compiled(plan, name, properties, spark, made_from, few)
 
     def run(
         self, query: CompiledQuery, tables: Mapping[str, StoredTable], epoch: int | None
@@ -74,7 +78,7 @@ class TableQueries:
         """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources.
         `epoch`: as of which views are read; None: as they are."""
         from streamsql.executor.spark.bridge import Bridge
-        from streamsql.serving.table import reading, scanned
+        from streamsql.serving.table import reading, scanned, split
 
         topics = ", ".join(source.topic.name for source in query.tables)
         try:
@@ -83,20 +87,23 @@ class TableQueries:
                 for source, reader in zip(query.tables, query.readers, strict=True):
                     tables[source.name].ask(run, reader.plan)
                 rows = run.run(-1 if epoch is None else epoch)
-            yield from scanned(rows, topics)
+            yield from split(rows) if isinstance(rows, bytes) else scanned(rows, topics)
         finally:
             self._give_back(query)
 
     def prepare(self, plan: PullPlan, properties: Mapping[str, str]) -> None:
         """Compiles a query for its next execution, unless it is known."""
-        self._give_back(self.compiled(plan, properties))
+        self._give_back(self.compiled(plan, properties, few=False))
 
-    def _taken(self, name: str | None, made_from: Origins, spark: object) -> CompiledQuery | None:
+    def _taken(
+        self, name: str | None, made_from: Origins, spark: object, few: bool
+    ) -> CompiledQuery | None:
         with self._lock:
             free = self._free.get(name, []) if name else []
             while free:
                 found = free.pop()
-                if found.spark is spark and found.origins == made_from:
+                is_enough = few or not found.few
+                if found.spark is spark and found.origins == made_from and is_enough:
                     return found
         return None
 
@@ -115,6 +122,7 @@ class TableQueries:
         properties: Mapping[str, str],
         spark: SparkSession,
         made_from: Origins,
+        few: bool,
     ) -> CompiledQuery:
         from streamsql.executor.lowering.compiled_plan import tables_plan
         from streamsql.executor.spark.bridge import Bridge
@@ -125,13 +133,15 @@ class TableQueries:
             for each in operators(plan.query.root)
             if isinstance(each, Scan)
         }
-        standard = is_of_standard(plan)
+        standard = standard_view(plan) is not None
         ansi = Bridge.of(spark).ansi(of_stores=True) if standard else nullcontext(spark)
         with ansi as session:
             context = replace(context, spark=session)
-            compiled, tables = tables_plan(plan, context, lambda source: known[source.name])
+            compiled, tables = tables_plan(
+                plan, context, lambda source: known[source.name], few=few
+            )
         readers = tuple(known[source.name] for source in tables)
-        return CompiledQuery(name, compiled, spark, made_from, tuple(tables), readers)
+        return CompiledQuery(name, compiled, spark, made_from, tuple(tables), readers, few)
 
     def _reader(self, source: Source, context: LoweringContext) -> TableReader:
         """One for all queries of a table, for as long as its columns and formats are the same."""
@@ -147,9 +157,3 @@ class TableQueries:
         with self._lock:
             self._readers[source.name] = (source, context.spark, reader)
         return reader
-
-
-def _name(plan: PullPlan) -> str | None:
-    if plan.statement is None or is_momentary(plan):
-        return None
-    return to_sql(plan.statement.query)

@@ -46,12 +46,26 @@ QUERIES = (
     "SELECT id, n FROM $t, generate_series(1, id) AS g (n) WHERE id < 3",
 )
 
+DIALECT: dict[str, list[tuple[object, ...]]] = {
+    "SELECT 1 AS one, 2 * 3 AS six": [(1, 6)],
+    "SELECT 1 / 0, UCASE('a')": [(None, "A")],
+    "VALUES (1, 'a'), (2, 'b') ORDER BY 1 DESC": [(2, "b"), (1, "a")],
+    "SELECT n, COUNT(*) FROM (VALUES (1), (1), (2)) AS v (n) GROUP BY n ORDER BY n": [
+        (1, 2),
+        (2, 1),
+    ],
+}
+
 
 def _answer(live: Live, sql: str) -> Answer:
     return [part for part in live.run(sql) if isinstance(part, Answer)][-1]
 
 
-def test_stores_answer_as_duckdb_does(live: Live) -> None:
+@pytest.mark.parametrize("few", [0, 10_000], ids=["compiled", "interpreted"])
+def test_stores_answer_as_duckdb_does(
+    live: Live, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamsql.serving.serving.FEW", few)
     script = TABLES.replace("$t", "t").replace("$s", "s")
     database = duckdb.connect()
     database.execute(script)
@@ -70,6 +84,17 @@ def test_a_select_takes_no_spark_job(live: Live, monkeypatch: pytest.MonkeyPatch
     live.run(STANDARD + TABLES)
     for query in QUERIES:
         assert list(_answer(live, query + ";").rows) is not None
+    live.run("SET 'streamsql.sql.semantics' = 'ksqldb';")
+    for query, expected in DIALECT.items():
+        assert [row.values for row in _answer(live, query + ";").rows] == expected, query
+
+
+def test_a_repeated_select_has_other_random_values(live: Live) -> None:
+    live.run("CREATE TABLE $t (id INT PRIMARY KEY); INSERT INTO $t VALUES (1);")
+    for query in ("SELECT UUID(), RANDOM()", "SELECT UUID(), RANDOM() FROM $t"):
+        first, second = ([row.values for row in _answer(live, query + ";").rows] for _ in range(2))
+        assert len(first) == len(second) == 1
+        assert set(first[0]).isdisjoint(second[0]), query
 
 
 @pytest.mark.parametrize(

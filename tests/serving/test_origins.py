@@ -133,19 +133,23 @@ def test_compiled_plans(
 def test_table_queries(
     sql: str, change: str, kept: bool, services: MagicMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled: list[PullPlan] = []
+    compiled: list[bool] = []
 
-    def compile_(plan: PullPlan, *_: object) -> tuple[object, list[Source]]:
-        compiled.append(plan)
+    def compile_(plan: PullPlan, *_: object, few: bool) -> tuple[object, list[Source]]:
+        compiled.append(few)
         return object(), [catalog.get("T")]
+
+    def run(*, few: bool) -> list[bool]:
+        query = queries.compiled(planned(sql, catalog), {}, few=few)
+        assert not list(queries.run(query, MagicMock(), None))
+        return compiled
 
     monkeypatch.setattr(compiled_plan, "tables_plan", compile_)
     monkeypatch.setattr(compiled_plan, "table_reader", MagicMock())
     catalog = changed(Catalog(), DEFINITIONS + VIEWS)
     queries = TableQueries(services, Path(), lambda: catalog, 0)
-    for _ in range(2):
-        assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock(), None))
-    assert len(compiled) == 1
+    assert run(few=True) == run(few=True) == [True]
+    # A query that is compiled for many rows serves for few, too.
+    assert run(few=False) == run(few=True) == run(few=False) == [True, False]
     catalog = changed(catalog, change)
-    assert not list(queries.run(queries.compiled(planned(sql, catalog), {}), MagicMock(), None))
-    assert len(compiled) == (1 if kept else 2)
+    assert len(run(few=True)) == (2 if kept else 3)

@@ -19,6 +19,7 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.operators import sink
 from streamsql.executor.operators.lowering import lowering_of
+from streamsql.executor.operators.view import present_cells, present_rows
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.operators import (
     Derived,
@@ -29,12 +30,14 @@ from streamsql.planner.operators import (
     Qualify,
     Scan,
     Union,
+    View,
     operators,
 )
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
+from streamsql.planner.pull.standard import standard_view
 from streamsql.results import Row
 from streamsql.schema import Kind, Schema
 
@@ -98,10 +101,26 @@ def answer_frame(plan: PullPlan, context: LoweringContext, query_id: str) -> Dat
     root = plan.query.root
     scope = Scope(context, query_id, plan.query.emit, root, needed_columns(root))
     try:
+        if (view := standard_view(plan)) is not None:
+            return _standard_answer(view, plan, scope)
         rows = _ordered(_lower(root, scope, history=False), plan)
         return sink.lower_push(rows, plan.schema, "", scope).select("value")
     except SPARK_FAILURES as error:
         raise rejected(error) from error
+
+
+def _standard_answer(view: View, plan: PullPlan, scope: Scope) -> DataFrame:
+    """The rows of a relation, whose columns need no names and none of the system columns: Spark
+    analyzes each frame by itself, which is most of the time that a small query takes."""
+    inputs = tuple(_lower(scan, scope, history=False) for scan in view.scans)
+    ids = {c.name: field.id for c, field in zip(view.columns, view.fields, strict=True)}
+    if not plan.order:
+        rows, texts = present_cells(view, inputs, scope)
+    else:
+        order = (_order(replace(each, column=ids[each.column])) for each in plan.order)
+        rows, texts = present_rows(view, inputs, scope).orderBy(*order), {}
+    cells = [texts.get(id, f"`{id}`") for id in (ids[column.name] for column in plan.schema)]
+    return scope.jvm.answer(rows, *sink.pushed_struct(cells, plan.schema))
 
 
 @dataclass(frozen=True)

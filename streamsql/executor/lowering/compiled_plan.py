@@ -126,10 +126,14 @@ def table_reader(source: Source, context: LoweringContext) -> TableReader:
 
 
 def tables_plan(
-    plan: PullPlan, context: LoweringContext, readers: Callable[[Source], TableReader]
+    plan: PullPlan,
+    context: LoweringContext,
+    readers: Callable[[Source], TableReader],
+    *,
+    few: bool,
 ) -> tuple[Any, list[Source]]:
-    """The Java CompiledPlan of the answer, and the tables that are its sources. InternalError if
-    the plan needs a Spark job."""
+    """The Java CompiledPlan of the answer, and the tables that are its sources, with `few` rows or
+    any number. InternalError if the plan needs a Spark job."""
     tables: list[Source] = []
 
     def table(scan: Scan) -> DataFrame:
@@ -137,7 +141,7 @@ def tables_plan(
         return readers(scan.source).source(context.spark, len(tables) - 1)
 
     own = replace(context, table=table, processing_log_topic=NO_LOG)
-    return _compiled(answer_frame(plan, own, "pull query")), tables
+    return _compiled(answer_frame(plan, own, "pull query"), few=few), tables
 
 
 def event_times(source: Source, context: LoweringContext) -> Any:
@@ -159,9 +163,9 @@ def _rows_of(source: Source, context: LoweringContext) -> DataFrame:
     return lower.lower_rows(node, scope)
 
 
-def _compiled(rows: DataFrame) -> Any:
+def _compiled(rows: DataFrame, *, few: bool = False) -> Any:
     try:
-        return Jvm(rows.sparkSession).compiled(rows)
+        return Jvm(rows.sparkSession).compiled(rows, few=few)
     except SPARK_FAILURES as error:
         raise rejected(error) from error
 

@@ -22,13 +22,12 @@ _OPERATIONS: dict[SetOperator, Callable[[DataFrame, DataFrame], DataFrame]] = {
 
 
 def lower(node: SetOperation, inputs: Inputs, scope: Scope) -> DataFrame:
-    del scope
     left, right = (
         rows.select(*(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema))
         for rows in inputs
     )
     made = _OPERATIONS[node.operator](left, right)
-    return made.select(*(quoted(c.name) for c in node.schema), *bounded_columns(F.lit(0)))
+    return made.select(*(quoted(c.name) for c in node.schema), *bounded_columns(F.lit(0), scope))
 
 
 def _batch(node: SetOperation, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:

@@ -8,6 +8,7 @@ from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from streamsql.executor.frames.context import (
     END_COLUMN,
@@ -83,8 +84,7 @@ def lower_push(
             value = F.when(present, value)
         cells.append(value.alias(name))
     struct = F.struct(*cells, quoted(NULL_COLUMN).alias(tombstone))
-    fields = [SchemaColumn(name, c.type) for name, c in zip(names, schema, strict=True)]
-    side = SideFormat("JSON", record_type([*fields, SchemaColumn(tombstone, BOOLEAN)]))
+    side = SideFormat("JSON", _pushed_type(schema))
     return rows.select(
         F.lit(topic).alias("topic"),
         F.lit(None).cast("binary").alias("key"),
@@ -92,6 +92,20 @@ def lower_push(
         F.lit(None).cast("bigint").alias("timestamp"),
         F.lit(None).cast(HEADERS_TYPE).alias("headers"),
     )
+
+
+def pushed_struct(cells: Sequence[str], schema: Schema) -> tuple[str, StructType]:
+    """What `lower_push` encodes, of rows that are no tombstones, in SQL: their cells, in the types
+    of the schema."""
+    *names, tombstone = push_columns(schema)
+    parts = (f"'{name}', {cell}" for name, cell in zip(names, cells, strict=True))
+    return f"named_struct({', '.join(parts)}, '{tombstone}', false)", _pushed_type(schema)
+
+
+def _pushed_type(schema: Schema) -> StructType:
+    *names, tombstone = push_columns(schema)
+    fields = [SchemaColumn(name, c.type) for name, c in zip(names, schema, strict=True)]
+    return record_type([*fields, SchemaColumn(tombstone, BOOLEAN)])
 
 
 def _key(node: Sink, schema: Schema, scope: Scope) -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -32,17 +31,16 @@ def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
         )
         for number, values in enumerate(node.rows)
     ]
-    one = scope.context.spark.createDataFrame(pa.table({"$row": [0]}))
+    one = scope.context.spark.range(0, 1, 1, 1)
     made = one.select(F.explode(F.array(*rows)).alias("$row"))
     cells = [quoted("$row").getField(c.name).alias(c.name) for c in node.columns]
-    place = quoted("$row").getField("$number").cast("bigint")
-    return made.select(*cells, *bounded_columns(place))
+    place = quoted("$row").getField("$number")
+    return made.select(*cells, *bounded_columns(place, scope))
 
 
-def bounded_columns(offset: Column) -> list[Column]:
+def bounded_columns(offset: Column, scope: Scope) -> list[Column]:
     """The system columns of rows without a topic."""
-    now = F.unix_millis(F.current_timestamp())
-    return made_columns(now, F.lit(False), F.lit(0), offset.cast("bigint"))
+    return made_columns(scope.jvm.clock(), F.lit(False), F.lit(0), offset.cast("bigint"))
 
 
 LOWERING = Lowering(lower, row_by_row(lower))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Window
@@ -82,10 +83,7 @@ def _table(node: View, rows: DataFrame, hidden: Column) -> DataFrame:
 
 
 def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
-    sources = {
-        scan.source.name: rows for scan, rows in zip(node.scans, present(node, inputs), strict=True)
-    }
-    rows = _present_rows(node, sources, scope).withColumn(NULL_COLUMN, F.lit(False))
+    rows = present_rows(node, inputs, scope).withColumn(NULL_COLUMN, F.lit(False))
     if not node.has_hidden_key:
         return _table(node, rows, F.lit(None))
     key = node.plan.key
@@ -95,14 +93,31 @@ def _batch(node: View, inputs: Inputs, scope: Scope, history: bool) -> DataFrame
     return _table(node, rows.withColumn("$number", number), _hidden(bytes_, quoted("$number")))
 
 
-def _present_rows(node: View, sources: Mapping[str, DataFrame], scope: Scope) -> DataFrame:
+def present_rows(node: View, inputs: Inputs, scope: Scope) -> DataFrame:
+    """The rows of a batch, in columns named by the ids of fields."""
+    with _evaluation(node, inputs, scope) as evaluation:
+        return evaluation.rows(node.plan.root)
+
+
+def present_cells(node: View, inputs: Inputs, scope: Scope) -> tuple[DataFrame, Mapping[str, str]]:
+    """The same before the last projection, and that in SQL by the ids of fields, if it has one."""
+    with _evaluation(node, inputs, scope) as evaluation:
+        return evaluation.cells(node.plan.root)
+
+
+@contextmanager
+def _evaluation(node: View, inputs: Inputs, scope: Scope) -> Iterator[Evaluation]:
+    sources = {
+        scan.source.name: rows for scan, rows in zip(node.scans, present(node, inputs), strict=True)
+    }
     if not scope.context.raises:
-        return Evaluation(scope, sources).rows(node.plan.root)
+        yield Evaluation(scope, sources)
+        return
     bridge = Bridge.of(scope.context.spark)
     with bridge.ansi(of_stores=False) as session:
         own = replace(scope, context=replace(scope.context, spark=session))
         moved = {name: bridge.moved(rows, session) for name, rows in sources.items()}
-        return Evaluation(own, moved).rows(node.plan.root)
+        yield Evaluation(own, moved)
 
 
 LOWERING = Lowering(lower, _batch)

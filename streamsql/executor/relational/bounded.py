@@ -17,6 +17,7 @@ from streamsql.executor.frames.keyed import normalized
 from streamsql.executor.relational import native
 from streamsql.executor.relational.groups import window_order
 from streamsql.executor.relational.maintenance import packed
+from streamsql.executor.spark.bridge import Bridge
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.relational.algebra import (
     Added,
@@ -73,6 +74,30 @@ class Evaluation:
             found = self._done[relation] = self._lower(relation)
         return found
 
+    def cells(self, relation: Relation) -> tuple[DataFrame, Mapping[str, str]]:
+        """The relation's rows before its projection, if it is one, and that in SQL by the ids of
+        fields."""
+        match relation:
+            case Project(items=items):
+                pass
+            case Values(rows=(row,), columns=columns):
+                items = tuple(zip(columns, row, strict=True))
+            case _:
+                return self.rows(relation), {}
+        texts = {field.id: native.cell_text(field, value) for field, value in items}
+        found = {id: text for id, text in texts.items() if text is not None}
+        if len(found) < len(items):
+            return self.rows(relation), {}
+        if isinstance(relation, Values):
+            return self._one_row(), found
+        return self.rows(relation.input), found
+
+    def _one_row(self) -> DataFrame:
+        spark = self.scope.context.spark
+        if self.scope.context.table is None:
+            return native.one_row(spark)
+        return Bridge.of(spark).one_row(spark)
+
     def _lower(self, relation: Relation) -> DataFrame:
         match relation:
             case Scan():
@@ -80,7 +105,7 @@ class Evaluation:
                 cells = (native.cell(own, quoted(name)) for name, own in relation.columns)
                 return rows.select(*cells)
             case Values():
-                return native.constants(self.scope.context.spark, relation)
+                return native.constants(self._one_row(), relation)
             case Filter():
                 return native.filtered(self.rows(relation.input), relation)
             case TemporalFilter():

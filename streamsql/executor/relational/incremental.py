@@ -111,16 +111,16 @@ class ViewLowering(Maintenance):
 
     def _values(self, node: Values) -> DataFrame:
         """Constant rows, which are added in the first batch alone: each is the row of a key."""
-        spark = self.scope.context.spark
+        one = native.one_row(self.scope.context.spark)
         rows = [
-            native.constants(spark, Values((row,), node.columns)).select(
+            native.constants(one, Values((row,), node.columns)).select(
                 self._number(F.lit(i)).alias("key"),
                 self.packed(node.columns).alias("row"),
             )
             for i, row in enumerate(node.rows)
         ]
         if not rows:
-            none = native.constants(spark, node)
+            none = native.constants(one, node)
             return none.select(F.lit(1).cast("bigint").alias(WEIGHT), "*")
         added = self.keyed(reduce(DataFrame.unionAll, rows), "LatestRows")
         return self.unpacked(added, {"row": node.columns})

@@ -10,7 +10,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import AnsiIntervalType, AtomicType, StructField, StructType
 from sqlglot import exp
 
 from streamsql.errors import UnsupportedError
@@ -63,8 +63,27 @@ def filtered(rows: DataFrame, node: Filter) -> DataFrame:
 
 
 def projected(rows: DataFrame, node: Project, carried: Carried = ()) -> DataFrame:
-    cells = [cell(field, column(expression)) for field, expression in node.items]
-    return rows.select(*map(quoted, carried), *cells)
+    return selected(rows, node.items, carried)
+
+
+def selected(
+    rows: DataFrame, items: Sequence[tuple[Field, Expression]], carried: Carried = ()
+) -> DataFrame:
+    """The values of expressions over the rows. As SQL, they take one call each of the JVM."""
+    texts = [cell_text(*item) for item in items]
+    if None in texts:
+        cells = [cell(field, column(expression)) for field, expression in items]
+        return rows.select(*map(quoted, carried), *cells)
+    named = (f"{text} AS `{field.id}`" for (field, _), text in zip(items, texts, strict=True))
+    return rows.selectExpr(*(f"`{name}`" for name in carried), *named)
+
+
+def cell_text(field: Field, expression: Expression) -> str | None:
+    """The value, in the type of the field, as SQL; None for a type that SQL cannot name."""
+    kind = spark_type(field.type)
+    if not isinstance(kind, AtomicType) or isinstance(kind, AnsiIntervalType):
+        return None
+    return f"CAST({expression.sql(dialect='spark')} AS {kind.simpleString()})"
 
 
 def expanded(rows: DataFrame, node: Expand, carried: Carried = ()) -> DataFrame:
@@ -91,18 +110,24 @@ def renamed(
     return rows.select(*map(quoted, carried), *cells)
 
 
-def constants(spark: SparkSession, node: Values) -> DataFrame:
-    """The rows, one of which has no columns if there are no fields."""
-    one = spark.range(0, 1, 1, 1)
+def one_row(spark: SparkSession) -> DataFrame:
+    """A row of which no column is read."""
+    return spark.range(0, 1, 1, 1)
+
+
+def constants(one: DataFrame, node: Values) -> DataFrame:
+    """The rows, one of which has no columns if there are no fields; `one` is a row."""
+    if node.rows == ((),):
+        return one
+    if len(node.rows) == 1:
+        return selected(one, list(zip(node.columns, node.rows[0], strict=True)))
     rows = [
         [cell(f, column(e)) for f, e in zip(node.columns, row, strict=True)] for row in node.rows
     ]
-    if len(rows) == 1:
-        return one.select(*rows[0])
     if not rows:
         return one.select(*(cell(f, F.lit(None)) for f in node.columns)).where(F.lit(False))
     if not node.columns:
-        return spark.range(0, len(rows), 1, 1).select()
+        return one.sparkSession.range(0, len(rows), 1, 1).select()
     return one.select(F.inline(F.array(*(F.struct(*row) for row in rows))))
 
 

@@ -37,6 +37,7 @@ _CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils")
 _QUALIFIED = (
     "io.streamsql.expressions.Expressions",
     "io.streamsql.expressions.ErrorGuard",
+    "io.streamsql.serving.CompiledPlan",
 )
 """The most frequent calls during lowering."""
 
@@ -53,6 +54,7 @@ class Bridge:
         self._prompt = with_deadline(self._java, DEADLINE_SECONDS)
         self._lock = threading.Lock()
         self._ansi: dict[bool, SparkSession] = {}
+        self._one_row: dict[SparkSession, DataFrame] = {}
         session.streamsql_bridge = self
 
     @staticmethod
@@ -265,6 +267,15 @@ class Bridge:
             yield session
         finally:
             self._java.activate(before)
+
+    def one_row(self, session: SparkSession) -> DataFrame:
+        """The row without columns that a SELECT without FROM reads, made once for a session."""
+        with self._lock:
+            found = self._one_row.get(session)
+            if found is None:
+                java = self._java.oneRow(cast(Any, session)._jsparkSession)
+                found = self._one_row[session] = ClassicDataFrame(java, session)
+        return found
 
     def moved(self, rows: DataFrame, session: SparkSession) -> DataFrame:
         """The rows of another session of this JVM, as rows of `session`."""

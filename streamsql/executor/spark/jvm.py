@@ -367,9 +367,15 @@ class Jvm:
         """The Java object that notes failures of expressions: ErrorGuard."""
         return self._io.expressions.ErrorGuard.of(log.java, step)
 
-    def compiled(self, rows: DataFrame) -> Any:
-        """The Java CompiledPlan of a frame over `source`."""
-        return self._io.serving.CompiledPlan.of(cast(Any, rows)._jdf)
+    def answer(self, rows: DataFrame, struct: str, schema: StructType) -> DataFrame:
+        """The rows as JSON in the column `value`: of a struct, in SQL, of that schema."""
+        java = self._io.expressions.Expressions.answer(cast(Any, rows)._jdf, struct, schema.json())
+        return _frame(java, rows.sparkSession)
+
+    def compiled(self, rows: DataFrame, *, few: bool) -> Any:
+        """The Java CompiledPlan of a frame over `source`; of `few` rows, its expressions are
+        interpreted."""
+        return self._io.serving.CompiledPlan.of(cast(Any, rows)._jdf, few)
 
     def source(self, schema: StructType, number: int) -> DataFrame:
         """The source of that number of a compiled plan: rows that its caller has."""

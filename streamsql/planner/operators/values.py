@@ -18,7 +18,7 @@ class Values(Bounded):
     columns: Schema
 
     kind = Kind.STREAM
-    needs_batch = "it has rows of its own"
+    needs_batch = None
 
     @property
     def schema(self) -> Schema:

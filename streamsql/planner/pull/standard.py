@@ -24,10 +24,11 @@ from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.planner.pull.planning import choose_route
 from streamsql.planner.pull.restrictions import check_enabled
-from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
+from streamsql.planner.relational.algebra import Field, Generate, RelationalPlan, relations
 from streamsql.planner.relational.dependent import expressions
 from streamsql.planner.relational.planning import plan_query
 from streamsql.planner.scopes.scope import column_node
+from streamsql.planner.types.inference import unrepeatable_calls
 from streamsql.properties import SEMANTICS, get_text
 from streamsql.schema import Column, Schema
 
@@ -97,23 +98,29 @@ def plan_standard_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
     return PullPlan(query, choose_route(root), schema, order=order, statement=statement)
 
 
-def is_of_standard(plan: PullPlan) -> bool:
-    """Whether the plan is one of plan_standard_pull."""
-    return bool(_views(plan))
+def standard_view(plan: PullPlan) -> View | None:
+    """The relation of a plan of plan_standard_pull; None for another plan."""
+    root = plan.query.root
+    return root.input if isinstance(root, Project) and isinstance(root.input, View) else None
 
 
 def is_momentary(plan: PullPlan) -> bool:
     """Whether Spark's plan holds the time, or a seed, of its making."""
+    view = standard_view(plan)
+    if view is None:
+        of_all = (each for node in operators(plan.query.root) for each in node.expressions)
+        return any(True for each in of_all for _ in unrepeatable_calls(each))
     return any(
         expression.find(*_MOMENTARY)
-        for view in _views(plan)
         for relation in relations(view.plan.root)
         for expression in expressions(relation)
     )
 
 
-def _views(plan: PullPlan) -> list[View]:
-    return [each for each in operators(plan.query.root) if isinstance(each, View)]
+def makes_rows(plan: PullPlan) -> bool:
+    """Whether a table function, such as GENERATE_SERIES, makes rows of the plan."""
+    view = standard_view(plan)
+    return view is not None and any(isinstance(r, Generate) for r in relations(view.plan.root))
 
 
 def _columns(plan: RelationalPlan) -> tuple[tuple[Field, ...], tuple[str, ...]]:

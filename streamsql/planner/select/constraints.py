@@ -8,8 +8,6 @@ from sqlglot import exp
 
 from streamsql.catalog import Source
 from streamsql.errors import PlanError, UnsupportedError
-from streamsql.functions import REGISTRY
-from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import ConstraintDefinition, Expression
 from streamsql.parser import parse_expression
 from streamsql.planner.operators import Scan
@@ -17,7 +15,7 @@ from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
-from streamsql.planner.types.inference import require_boolean
+from streamsql.planner.types.inference import require_boolean, unrepeatable_calls
 from streamsql.schema import Constraint
 from streamsql.types import SQLType
 
@@ -36,15 +34,13 @@ def condition_text(condition: Expression, source: Source, types: Mapping[str, SQ
     scope = _scope(source, types)
     resolved = resolve_names(condition, scope, _CLAUSE)
     require_boolean(bind(condition, scope, _CLAUSE), _CLAUSE)
-    for call in resolved.find_all(exp.Anonymous):
-        function = REGISTRY.find(call.name)
-        if isinstance(function, ScalarFunction) and not function.deterministic:
-            raise UnsupportedError(
-                f"{function.name} is not supported in a constraint: its result must be the same "
-                "when a record is read again",
-                hint="The WHERE of a query can call it. The time of a record is ROWTIME.",
-                span=span_of(call),
-            )
+    for call, function in unrepeatable_calls(resolved):
+        raise UnsupportedError(
+            f"{function.name} is not supported in a constraint: its result must be the same "
+            "when a record is read again",
+            hint="The WHERE of a query can call it. The time of a record is ROWTIME.",
+            span=span_of(call),
+        )
     return expression_text(resolved)
 
 

@@ -6,7 +6,7 @@ are bound already: a column is a `Column` without a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -95,6 +95,14 @@ def is_constant(expression: Expression) -> bool:
         if not (isinstance(function, ScalarFunction) and function.deterministic):
             return False
     return True
+
+
+def unrepeatable_calls(expression: Expression) -> Iterator[tuple[Expression, ScalarFunction]]:
+    """The calls of functions such as RANDOM() and NOW(), whose results differ each time."""
+    for call in expression.find_all(exp.Anonymous):
+        function = REGISTRY.find(str(call.this))
+        if isinstance(function, ScalarFunction) and not function.deterministic:
+            yield call, function
 
 
 def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Expression:

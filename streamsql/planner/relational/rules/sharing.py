@@ -26,7 +26,14 @@ _ALONE = (Scan, Values)
 def shared(relation: Relation) -> Relation:
     """The relation with the first of equal relations in place of the others, renamed by a
     projection."""
-    return _Sharing().of(relation)
+    return _Sharing().of(relation) if _branches(relation) else relation
+
+
+def _branches(relation: Relation) -> bool:
+    """Whether a relation in it has several inputs. Otherwise none is equal to another: each
+    contains the next."""
+    inputs = relation.inputs
+    return len(inputs) > 1 or any(map(_branches, inputs))
 
 
 class _Sharing:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from streamsql.errors import PlanError, UnsupportedError, did_you_mean
-from streamsql.functions import REGISTRY
-from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import Expression, MatchRecognize
 from streamsql.planner.operators import Condition, Match, Named, Project
 from streamsql.planner.scopes.spans import span_of
@@ -16,7 +14,7 @@ from streamsql.planner.select.matches.patterns import check_pattern
 from streamsql.planner.select.over import is_time
 from streamsql.planner.select.shorthand import plain
 from streamsql.planner.types.binding import bind
-from streamsql.planner.types.inference import require_boolean
+from streamsql.planner.types.inference import require_boolean, unrepeatable_calls
 from streamsql.schema import Kind
 from streamsql.types import contains_map, quote, type_of
 
@@ -138,15 +136,13 @@ def _conditions(
 
 
 def _check_repeatable(condition: Expression) -> None:
-    for call in condition.find_all(exp.Anonymous):
-        function = REGISTRY.find(call.name)
-        if isinstance(function, ScalarFunction) and not function.deterministic:
-            raise UnsupportedError(
-                f"{function.name} is not supported in DEFINE: its result must be the same each "
-                "time a row is evaluated",
-                hint="The time of a row is ROWTIME; compute other values in a subquery.",
-                span=span_of(call),
-            )
+    for call, function in unrepeatable_calls(condition):
+        raise UnsupportedError(
+            f"{function.name} is not supported in DEFINE: its result must be the same each "
+            "time a row is evaluated",
+            hint="The time of a row is ROWTIME; compute other values in a subquery.",
+            span=span_of(call),
+        )
 
 
 def _check_names(match: MatchRecognize, keys: tuple[Named, ...]) -> None:

@@ -283,6 +283,10 @@ public final class Bridge {
     return AnsiSession.of(session, ofStores);
   }
 
+  public Dataset<Row> oneRow(SparkSession of) {
+    return CompiledPlan.oneRow(of);
+  }
+
   /** The rows of another session, whose own expressions keep their mode. */
   public Dataset<?> moved(Dataset<?> rows, SparkSession other) {
     return AnsiSession.moved(rows, other);

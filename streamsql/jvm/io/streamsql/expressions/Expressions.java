@@ -6,12 +6,16 @@ import io.streamsql.connector.RecordEncoder;
 import io.streamsql.lookups.Lookup;
 import io.streamsql.monitoring.ProcessingLog;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -57,6 +61,19 @@ public final class Expressions {
   public static Column encode(Column struct, RecordEncoder encoder) {
     List<Column> arguments = List.of(struct);
     return call(encoder, "encode", DataTypes.BinaryType, arguments, !encoder.reports());
+  }
+
+  /**
+   * Rows as JSON, in the column `value`.
+   *
+   * @param struct what is encoded, an SQL expression over the rows
+   * @param type its type, Spark's JSON
+   */
+  public static Dataset<Row> answer(Dataset<Row> rows, String struct, String type) {
+    RecordEncoder encoder = RecordEncoder.of("JSON", Map.of(), type);
+    var own = (org.apache.spark.sql.classic.Dataset<Row>) rows;
+    return own.sparkSession()
+        .withActive(() -> own.select(encode(functions.expr(struct), encoder).as("value")));
   }
 
   /** A null of the type (Spark's JSON) that, when evaluated, reports the message to the log. */

@@ -25,7 +25,9 @@ public final class AnsiSession {
 
   /** A copy of a session in this mode, for queries over stores or for those that take jobs. */
   public static SparkSession of(SparkSession session, boolean ofStores) {
-    return Sessions.copy(session, ofStores ? OF_STORES : Map.of(ANSI, "true"));
+    return ofStores
+        ? CompiledPlan.session(session, OF_STORES)
+        : Sessions.copy(session, Map.of(ANSI, "true"));
   }
 
   /** The rows of another session, whose own expressions keep their mode. */

@@ -5,6 +5,7 @@ import io.streamsql.queries.Sessions;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.WeakHashMap;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -69,8 +70,11 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   /** Its rows are the input's; null: Spark has proved that the result is empty. */
   private final Partition partition;
 
-  private CompiledPlan(RDD<InternalRow> rows) {
+  private final boolean interpreted;
+
+  private CompiledPlan(RDD<InternalRow> rows, boolean interpreted) {
     this.rows = rows;
+    this.interpreted = interpreted;
     this.partition = rows.partitions().length == 0 ? null : rows.partitions()[0];
   }
 
@@ -88,15 +92,18 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   /**
    * The program of a frame that was made from a {@link #source}.
    *
+   * @param interpreted whether its expressions are interpreted, in each {@link PlanRun}: to compile
+   *     them takes longer than to evaluate them for some thousand rows
    * @throws IllegalArgumentException if the frame needs a job
    */
-  public static CompiledPlan of(Dataset<Row> frame) {
+  public static CompiledPlan of(Dataset<Row> frame, boolean interpreted) {
     var given = (org.apache.spark.sql.classic.Dataset<Row>) frame;
-    var execution =
-        org.apache.spark.sql.classic.Dataset.ofRows(
-                planning(given.sparkSession()), given.logicalPlan())
-            .queryExecution();
-    SparkSession session = execution.sparkSession();
+    SparkSession session = planning(given.sparkSession());
+    QueryExecution execution =
+        session == given.sparkSession()
+            ? given.queryExecution()
+            : org.apache.spark.sql.classic.Dataset.ofRows(session, given.logicalPlan())
+                .queryExecution();
     SparkPlan plan =
         session.withActive(
             () ->
@@ -109,7 +116,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     if (rows.partitions().length > 1) {
       throw new IllegalArgumentException("the frame has several partitions");
     }
-    return new CompiledPlan(rows);
+    return new CompiledPlan(rows, interpreted);
   }
 
   /** The plan in which operators say that their rows are in one partition, as their inputs are. */
@@ -135,6 +142,18 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     return SESSIONS.computeIfAbsent(session, given -> Sessions.copy(given, PLANNING));
   }
 
+  /** A copy of a session for frames that become programs, with further settings. */
+  static synchronized SparkSession session(SparkSession given, Map<String, String> more) {
+    SparkSession copy = Sessions.copy(Sessions.copy(given, PLANNING), more);
+    SESSIONS.put(copy, copy);
+    return copy;
+  }
+
+  /** The row without columns that a SELECT without FROM reads, as a frame of a program. */
+  public static Dataset<Row> oneRow(SparkSession session) {
+    return new OneRow(session).frame(session, new StructType(), 1);
+  }
+
   /** The results for the input, computed lazily; each is valid until the next. */
   @Override
   public java.util.Iterator<InternalRow> apply(java.util.Iterator<InternalRow> input) {
@@ -150,6 +169,15 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     return rows.iterator(partition, task);
   }
 
+  /** The settings of a task that runs it. */
+  Properties settings() {
+    Properties settings = new Properties();
+    if (interpreted) {
+      settings.setProperty("spark.sql.codegen.factoryMode", "NO_CODEGEN");
+    }
+    return settings;
+  }
+
   /** Does a part of the work of a run with these inputs. */
   static <T> T within(List<Iterable<InternalRow>> inputs, Supplier<T> work) {
     List<Iterable<InternalRow>> before = INPUTS.get();
@@ -158,6 +186,19 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
       return work.get();
     } finally {
       INPUTS.set(before);
+    }
+  }
+
+  private static final class OneRow extends PlannedRows {
+    private static final long serialVersionUID = 1L;
+
+    OneRow(SparkSession session) {
+      super(session, 0);
+    }
+
+    @Override
+    public Iterator<InternalRow> compute(Partition split, TaskContext context) {
+      return CollectionConverters.asScala(List.of(InternalRow.empty()).iterator());
     }
   }
 

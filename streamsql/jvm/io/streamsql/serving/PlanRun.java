@@ -1,7 +1,6 @@
 package io.streamsql.serving;
 
 import java.util.List;
-import java.util.Properties;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
@@ -44,7 +43,7 @@ final class PlanRun implements AutoCloseable {
             0,
             1,
             memory,
-            new Properties(),
+            plan.settings(),
             env.metricsSystem(),
             defaults.$lessinit$greater$default$10(),
             defaults.$lessinit$greater$default$11(),

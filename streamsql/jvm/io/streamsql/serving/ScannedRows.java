@@ -14,6 +14,7 @@ public final class ScannedRows implements AutoCloseable {
 
   private final List<? extends AutoCloseable> read;
   private final PlanRun run;
+  private ByteArrayOutputStream first;
   private boolean closed;
 
   /**
@@ -31,10 +32,30 @@ public final class ScannedRows implements AutoCloseable {
     }
   }
 
+  /** All results as next() gives them, if these are few; else this. */
+  public synchronized Object whole() {
+    try {
+      first = ScanThreads.run(() -> run.within(this::piece));
+      if (ScanThreads.run(() -> run.within(run::hasNext))) {
+        return this;
+      }
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+    close();
+    return first.toByteArray();
+  }
+
   /** Some more results, each after its length (int); null at the end. */
   public synchronized byte[] next() {
     if (closed) {
       return null;
+    }
+    if (first != null) {
+      byte[] found = first.toByteArray();
+      first = null;
+      return found;
     }
     ByteArrayOutputStream out = ScanThreads.run(() -> run.within(this::piece));
     if (out.size() == 0) {

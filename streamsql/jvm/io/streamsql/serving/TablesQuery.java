@@ -27,11 +27,11 @@ public final class TablesQuery {
   }
 
   /**
-   * The results over the current rows, of views over those of an epoch.
+   * The results over the current rows, of views over those of an epoch: {@link ScannedRows#whole}.
    *
    * @param epoch its number, as {@link CommonEpoch} chooses it; negative: the current rows
    */
-  public ScannedRows run(long epoch) throws RocksDBException {
+  public Object run(long epoch) throws RocksDBException {
     List<TableRows.Reading> readings = new ArrayList<>();
     List<Iterable<InternalRow>> inputs = new ArrayList<>();
     try {
@@ -48,6 +48,6 @@ public final class TablesQuery {
       ScannedRows.closeAll(readings);
       throw e;
     }
-    return new ScannedRows(plan, inputs, readings);
+    return new ScannedRows(plan, inputs, readings).whole();
   }
 }
