@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ SLOT_SECONDS = 30.0
 CAPTURE_SECONDS = 60.0
 """How long a connector may take to start with another table."""
 SIGNALS = "signals"
+_NOTES, _HEARTBEATS = "snapshots", "heartbeats"
 _SUCCEEDED = ("SUCCEEDED", "EMPTY")
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -101,7 +102,23 @@ class CaptureConnector:
     @property
     def notes(self) -> str:
         """The topic of signals and of Debezium's notifications about snapshots."""
-        return f"{CONNECT_TOPIC_PREFIX}{self.name.removeprefix('streamsql_')}_snapshots"
+        return _own_topic(self.name, _NOTES)
+
+    @property
+    def heartbeats(self) -> str:
+        """The topic of heartbeats, by which the position in the database's log advances while the
+        tables do not change."""
+        return _own_topic(self.name, _HEARTBEATS)
+
+    def routes(self) -> Iterator[tuple[str, str]]:
+        """Patterns of the topics to which Debezium would write, and the topics that it writes."""
+        yield rf"__debezium-heartbeat[.]{self.name}", self.heartbeats
+        if not self.is_shared:
+            yield rf"{self.name}[.].*", self.tables[0][1]
+            return
+        yield _topic(self.name, self.name, SIGNALS), self.notes
+        for capture, topic in self.tables:
+            yield _topic(self.name, capture.schema, capture.table), topic
 
     @property
     def config(self) -> dict[str, str]:
@@ -128,12 +145,15 @@ class CaptureConnector:
             "skipped.operations": "none",
             "poll.interval.ms": "50",
             "exactly.once.support": "required",
+            "heartbeat.interval.ms": "5000",
+            "heartbeat.action.query": "SELECT pg_logical_emit_message(false, 'streamsql', '')",
+            "message.prefix.exclude.list": "streamsql",
             "key.converter": _JSON,
             "key.converter.schemas.enable": "false",
             "value.converter": _JSON,
             "value.converter.schemas.enable": "false",
         }
-        config |= self._added_tables if self.is_shared else _routes([(".*", self.tables[0][1])])
+        config |= _routes(list(self.routes())) | (self._added_tables if self.is_shared else {})
         return config | ({"database.sslmode": login.sslmode} if login.sslmode else {})
 
     @property
@@ -150,12 +170,6 @@ class CaptureConnector:
             "post.processors": "reselect",
             "reselect.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor",
             "reselect.reselect.null.values": "false",
-            **_routes(
-                [
-                    (_topic(self.name, self.name, SIGNALS), self.notes),
-                    *((_topic(self.name, c.schema, c.table), topic) for c, topic in self.tables),
-                ]
-            ),
         }
 
 
@@ -167,6 +181,10 @@ def connectors_of(catalog: Catalog, instance: str) -> dict[str, CaptureConnector
             name = connector_name(capture, source.topic.name, instance)
             found.setdefault(name, []).append((capture, source.topic.name))
     return {name: CaptureConnector(name, tuple(tables)) for name, tables in found.items()}
+
+
+def _own_topic(connector: str, kind: str) -> str:
+    return f"{CONNECT_TOPIC_PREFIX}{connector.removeprefix('streamsql_')}_{kind}"
 
 
 def _pattern(schema: str, table: str) -> str:
@@ -222,9 +240,8 @@ def remove(client: ConnectClient, name: str, services: Services) -> None:
         raise ExternalError(f"the replication slot {name} is in use", retryable=True)
     _rows(services, capture, f'DROP PUBLICATION IF EXISTS "{name}"')
     _rows(services, capture, f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
-    notes = config.get("notification.sink.topic.name")
-    if notes is not None:
-        services.kafka.get().delete_topic(notes, missing_ok=True)
+    for kind in (_NOTES, _HEARTBEATS):
+        services.kafka.get().delete_topic(_own_topic(name, kind), missing_ok=True)
     client.delete(name)
 
 
@@ -252,8 +269,13 @@ class Snapshots:
         """By the topic of a table."""
 
     def prepare(self) -> None:
-        """Creates the table of signals, and the topic of notifications, before the connector."""
+        """Creates what the connector needs: the topic of heartbeats, and for a source the table of
+        signals and the topic of notifications."""
         name, kafka = self.connector.name, self._services.kafka.get()
+        hour = {"retention.ms": "3600000"}
+        kafka.create_topic(self.connector.heartbeats, 1, -1, hour, exists_ok=True)
+        if not self.connector.is_shared:
+            return
         kafka.create_topic(self.connector.notes, 1, -1, {"retention.ms": "-1"}, exists_ok=True)
         self._rows(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
         self._rows(

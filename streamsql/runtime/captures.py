@@ -148,7 +148,7 @@ class Captures:
         is_new = snapshots is None or snapshots.connector != connector
         if snapshots is None or is_new:
             snapshots = Snapshots(self._services, connector)
-        if connector.is_shared and is_new:
+        if is_new:
             snapshots.prepare()
         if not exists or (is_new and client.config(name) != {**connector.config, "name": name}):
             client.put(name, connector.config)

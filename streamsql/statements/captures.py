@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.catalog import Source
-from streamsql.errors import ConfigError
-from streamsql.executor.captures import connector_name, connectors_of
+from streamsql.errors import ConfigError, StreamSQLError
+from streamsql.executor.captures import connector_name, connectors_of, described
 from streamsql.nodes import DescribeDatabase
-from streamsql.planner.ddl.captures import existing_database
+from streamsql.planner.ddl.captures import existing_database, other_columns
 from streamsql.results import Field, Result, Rows, Text, Warning
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements.dispatch import handle
@@ -61,6 +61,27 @@ def describe_database(statement: DescribeDatabase, context: Context) -> Iterable
     ]
     fields = ("Name", "Type", "Table", "Kafka Topic", "Snapshot")
     return [Text("\n".join(lines)), Rows(tuple(map(Field, fields)), rows)]
+
+
+def changed_columns(source: Source, state: EngineState) -> list[Result]:
+    """Warnings where a captured source has other columns than its table in the database."""
+    capture = source.capture
+    if capture is None:
+        return []
+    table = f"{capture.schema}.{capture.table}"
+    if state.services.current_spark() is None:
+        return [Warning(f"The columns of {table} are not known yet.")]
+    try:
+        missing, more = other_columns(source, described(capture, state.services))
+    except StreamSQLError as error:
+        return [Warning(f"The columns of {table} are not known: {error.message}")]
+    found: list[Result] = [
+        Warning(f"{table} no longer has the column {name}: its values are null in new rows.")
+        for name in missing
+    ]
+    if more:
+        found.append(Text(f"Columns of {table} that are left out: {', '.join(more)}"))
+    return found
 
 
 def unsettled(state: EngineState, what: str) -> list[Warning]:

@@ -20,6 +20,7 @@ from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context
 from streamsql.schema import Column, FormatSpec, Kind, Namespace
+from streamsql.statements.captures import changed_columns
 from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import offsets, query_info, query_line, query_lines
 from streamsql.types import to_sql
@@ -38,7 +39,8 @@ def describe(statement: Describe, context: Context) -> Iterable[Result]:
         error.span = error.span or statement.span
         error.ksqldb = says("described-source", name=statement.name)
         raise
-    return description(source, context, extended=statement.extended)
+    found = description(source, context, extended=statement.extended)
+    return [*found, *changed_columns(source, context.state)] if statement.extended else found
 
 
 def _view(catalog: Catalog, statement: Describe) -> list[Result]:

@@ -309,6 +309,54 @@ def test_tables_of_a_source_share_a_slot(captured: Captured, shop: Database) -> 
     assert captured.traces() == 0
 
 
+def test_columns_that_are_added_and_dropped_in_the_database(
+    captured: Captured, shop: Database
+) -> None:
+    live = captured.live
+    shop.execute("CREATE TABLE goods (id INT PRIMARY KEY, name TEXT, old INT)")
+    shop.execute("INSERT INTO goods VALUES (1, 'a', 1)")
+    shop.execute(f"ALTER TABLE goods OWNER TO {USER}")
+    captured.create("GOODS", "goods")
+    captured.create("ALSO", "goods")
+    assert live.rows("SELECT * FROM $goods EMIT CHANGES;", 1) == [(1, "a", 1)]
+    shop.execute("ALTER TABLE goods ADD COLUMN size INT")
+    shop.execute("INSERT INTO goods VALUES (2, 'b', 2, 20)")
+    shop.execute("ALTER TABLE goods DROP COLUMN old")
+    shop.execute("INSERT INTO goods VALUES (3, 'c', 30)")
+    described = live.texts("DESCRIBE $goods EXTENDED;")
+    missing = "public.goods no longer has the column OLD: its values are null in new rows."
+    assert {missing, "Columns of public.goods that are left out: SIZE"} <= set(described)
+    # Rows of the time before the column was known here have it too.
+    live.run("ALTER TABLE $goods ADD COLUMN size INT;")
+    assert sorted(live.rows("SELECT id, name, old, size FROM $goods EMIT CHANGES;", 3)) == [
+        (1, "a", 1, None),
+        (2, "b", 2, 20),
+        (3, "c", None, 30),
+    ]
+    sql = captured.sql("ALSO", "goods", "(id INT PRIMARY KEY, name TEXT, old INT, size INT)")
+    live.engine.changes.apply([NamedText("f.sql", sql)], partial=True)
+    found = sorted(live.rows("SELECT id, size FROM $also EMIT CHANGES;", 3))
+    assert found == [(1, None), (2, 20), (3, 30)]
+
+
+def test_an_idle_table_does_not_hold_back_the_log(captured: Captured, shop: Database) -> None:
+    for table in ("idle", "busy"):
+        shop.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, text TEXT)")
+    shop.execute(f"ALTER TABLE idle OWNER TO {USER}")
+    captured.create("IDLE", "idle")
+
+    def lag() -> int:
+        query = "SELECT pg_current_wal_lsn() - confirmed_flush_lsn FROM pg_replication_slots"
+        return max((int(str(size)) for (size,) in rows(shop.conninfo, query)), default=0)
+
+    await_until(lambda: captured.traces() == 2, "the slot to be created", PATIENCE, every=0.2)
+    shop.execute("INSERT INTO busy SELECT n, repeat('x', 1000) FROM generate_series(1, 5000) n")
+    assert lag() > 5_000_000
+    await_until(lambda: lag() < 500_000, "the log to be confirmed", PATIENCE, every=0.5)
+    kafka = captured.live.engine._state.services.kafka.get()
+    assert sum(kafka.end_offsets(captured.live.name("IDLE")).values()) == 0
+
+
 def counted(live: Live, name: str) -> dict[int, list[int]]:
     """The values of each key in the topic, in their order."""
     kafka = live.engine._state.services.kafka.get()

@@ -40,6 +40,7 @@ from streamsql.types import (
     SQLType,
     array,
     decimal,
+    fields,
     quote,
     struct,
 )
@@ -230,6 +231,19 @@ def _columns(
         names = {column.name for column in key}
         return [*key, *(c for c in columns.values() if c.name not in names)]
     return [*key, *_changes(list(columns.values()))]
+
+
+def other_columns(source: Source, text: str) -> tuple[list[str], list[str]]:
+    """The columns of a captured source that its table in the database does not have, and those that
+    only the database has; `text` describes the table."""
+    row = source.schema.names
+    if source.kind is Kind.STREAM:
+        after = source.schema.find(AFTER)
+        row = () if after is None else tuple(name for name, _ in fields(after.type))
+        row = (*(column.name for column in source.schema.key), *row)
+    found = [_name(name) for name, *_ in json.loads(text)]
+    own = dict.fromkeys(row)
+    return [n for n in own if n not in found], [n for n in found if n not in own]
 
 
 def _changes(columns: Sequence[Column]) -> Iterator[Column]:
