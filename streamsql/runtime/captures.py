@@ -4,12 +4,11 @@ removed after it with what they have made in the database."""
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 
 from streamsql.catalog import Capture, Catalog
 from streamsql.connectors.client import ConnectClient
-from streamsql.errors import ExternalError, StreamSQLError, unexpected
+from streamsql.errors import StreamSQLError
 from streamsql.executor.captures import (
     CaptureConnector,
     Snapshots,
@@ -20,10 +19,9 @@ from streamsql.executor.captures import (
     remove,
 )
 from streamsql.executor.services.services import Services
-from streamsql.waiting import Backoff
+from streamsql.runtime.rounds import Rounds
 
 _log = logging.getLogger("streamsql.connect")
-_RETRIES = Backoff(1.0, 60.0)
 _SNAPSHOT_SECONDS = 1.0
 """How often snapshots that are under way are looked at."""
 
@@ -40,10 +38,7 @@ class Captures:
         self._known: dict[str, CaptureConnector] = {}
         self._snapshots: dict[str, Snapshots] = {}
         self._started = False
-        self._round = threading.Condition()
-        self._asked = self._done = 0
-        self._error: StreamSQLError | None = None
-        self._closed = False
+        self._rounds = Rounds("captures", self._settle, _log, "Kafka Connect does not answer")
 
     def start(self) -> None:
         """Compares now and after each change of the catalog, if there are captured tables."""
@@ -52,12 +47,12 @@ class Captures:
 
     def compare(self) -> None:
         """There are connectors, which may belong to tables that exist no more."""
-        self._ask()
+        self._rounds.ask()
 
     def changed(self) -> None:
         """The catalog has changed."""
         if self._started and self._wanted() != self._known:
-            self._ask()
+            self._rounds.ask()
 
     def capture_of(self, connector: str) -> Capture | None:
         """The login of what a connector captures; None if it is another one."""
@@ -76,52 +71,16 @@ class Captures:
 
     def settled(self, timeout: float) -> StreamSQLError | None:
         """Waits for what has been asked for; the error of the last attempt, which is retried."""
-        with self._round:
-            asked = self._asked
-            if self._round.wait_for(lambda: self._done >= asked, timeout):
-                return self._error
-            return ExternalError("Kafka Connect does not answer", retryable=True)
+        return self._rounds.settled(timeout)
 
     def close(self) -> None:
-        with self._round:
-            self._closed = True
-            self._round.notify_all()
-
-    def _ask(self) -> None:
-        with self._round:
-            if self._asked == 0:
-                threading.Thread(target=self._run, name="captures", daemon=True).start()
-            self._asked += 1
-            self._round.notify_all()
-
-    def _run(self) -> None:
-        failures, complete = 0, True
-        while True:
-            with self._round:
-                pause = None if complete else _SNAPSHOT_SECONDS
-                pause = _RETRIES.after(failures) if failures else pause
-                self._round.wait_for(lambda: self._closed or self._done < self._asked, pause)
-                if self._closed:
-                    return
-                asked = self._asked
-            try:
-                complete = self._settle()
-                error, failures = None, 0
-            except StreamSQLError as found:
-                error, failures = found, failures + 1
-            except Exception as found:
-                error, failures = unexpected("cannot compare the connectors", found), failures + 1
-            if error is not None:
-                _log.warning("%s", error.message)
-            with self._round:
-                self._done, self._error = asked, error
-                self._round.notify_all()
+        self._rounds.close()
 
     def _wanted(self) -> dict[str, CaptureConnector]:
         return connectors_of(self._catalog(), self._instance())
 
-    def _settle(self) -> bool:
-        """Whether nothing is under way."""
+    def _settle(self) -> float | None:
+        """Seconds until the next look, if something is under way."""
         wanted, own = self._wanted(), prefix(self._instance())
         client = self._services.capturing() if wanted else self._services.connect({})
         found = {c.name for c in client.connectors() if c.name.startswith(own)}
@@ -139,7 +98,7 @@ class Captures:
         if errors:
             raise errors[0]
         self._known = wanted
-        return complete
+        return None if complete else _SNAPSHOT_SECONDS
 
     def _keep(self, client: ConnectClient, connector: CaptureConnector, exists: bool) -> bool:
         """Creates or changes a connector; whether all of its snapshots are complete."""
