@@ -64,7 +64,14 @@ public final class Retries {
     }
   }
 
+  /** With that of its cause, which may say why. */
   private static String message(Exception e) {
+    String message = line(e);
+    String cause = e.getCause() == null ? "" : line(e.getCause());
+    return message.contains(cause) ? message : message + ": " + cause;
+  }
+
+  private static String line(Throwable e) {
     String message = e.getMessage();
     return message == null ? e.getClass().getSimpleName() : message.lines().findFirst().orElse("");
   }
