@@ -211,6 +211,14 @@ class ExternalSink:
     user: str = ""
     password: str = ""
     """A reference to it."""
+    part_of: str = ""
+    """The name of the sink of all tables that it belongs to."""
+
+    @property
+    def of_all(self) -> bool:
+        """Whether it is FROM ALL TABLES: it has no query, but a sink for each of them, and `table`
+        is their namespace."""
+        return not self.reads
 
     @property
     def place(self) -> str:
@@ -306,6 +314,10 @@ class Catalog:
     def captured_from(self, database: str) -> list[Source]:
         """The streams and tables over tables of a database."""
         return [s for s in self.sources.values() if s.capture and s.capture.origin == database]
+
+    def parts_of_all(self, name: str) -> list[ExternalSink]:
+        """The sinks of the source that belong to sinks of all tables."""
+        return [s for s in self.sinks.values() if s.reads == name and s.part_of]
 
     def sink_of(self, query_id: str) -> str | None:
         """Name of the query's sink outside of Kafka, or None."""

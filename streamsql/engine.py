@@ -16,7 +16,9 @@ from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLEr
 from streamsql.executor.services.background import Report, Service
 from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
 from streamsql.kafka.security import checked as checked_kafka_settings
-from streamsql.nodes import InsertValues, Statement
+from streamsql.nodes import CreateSink, InsertValues, Statement
+from streamsql.parser import to_sql
+from streamsql.properties import AUTO_OFFSET_RESET
 from streamsql.results import Answer, Message, Result, RowInserts
 from streamsql.run_script import NamedText, file_of_server, run_script
 from streamsql.runtime.catch_up import catch_up
@@ -129,6 +131,7 @@ class Engine:
                 state.failover.close()
             state.watch.close()
             state.captures.close()
+            state.sinks_of_all.close()
             state.serving.close()
             log = self._restored.peek()
             if log is not None:
@@ -158,8 +161,14 @@ class Engine:
         self._restored.get()
         report("waiting for Kafka and Spark", None)
         start_queries(self._state)
+        self._state.sinks_of_all.start(self._run_part, lambda: self.leads)
         report("", None)
         return True
+
+    def _run_part(self, statement: CreateSink) -> None:
+        """Creates a sink that belongs to a sink of all tables; it begins with the first record."""
+        session = Session({**self._state.session.properties, AUTO_OFFSET_RESET: "earliest"})
+        list(self._run(statement, to_sql(statement) + ";", session, ()))
 
     # -- statements ------------------------------------------------------------------------------
 

@@ -424,6 +424,7 @@ statements = st.one_of(
     ),
     st.builds(n.DropView, source_names, flags, flags),
     st.builds(n.CreateSink, source_names, source_names, properties, flags, flags),
+    st.builds(n.CreateSinkOfAll, source_names, properties, flags, flags),
     st.builds(n.DropSink, source_names, flags),
     st.builds(n.DescribeSink, source_names),
     st.builds(n.CreateFunction, folded, parameters, sql_types, texts, flags, flags, flags),

@@ -15,6 +15,7 @@ from streamsql.nodes import (
     CreateDatabase,
     CreateMaterializedView,
     CreateSink,
+    CreateSinkOfAll,
     CreateSource,
     CreateType,
     DefineVariable,
@@ -191,6 +192,7 @@ def _defined_by(statement: Statement) -> set[str]:
             | CreateType()
             | CreateSink()
             | CreateDatabase()
+            | CreateSinkOfAll()
         ):
             return {statement.name}
     return set()

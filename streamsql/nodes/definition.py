@@ -366,6 +366,19 @@ class CreateSink(Statement):
 
 
 @dataclass(frozen=True)
+class CreateSinkOfAll(Statement):
+    """CREATE [OR REPLACE] SINK [IF NOT EXISTS] name FROM ALL TABLES WITH (..)."""
+
+    effect = Effect.DEFINES_FILES
+    creates = "sink"
+
+    name: str
+    properties: Properties = ()
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
 class DropSink(Statement):
     """DROP SINK [IF EXISTS] name."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql import nodes
-from streamsql.catalog import Database, Source, Thing, View
+from streamsql.catalog import Database, ExternalSink, Source, Thing, View
 from streamsql.parser import canonical, parse_one
 from streamsql.pipelines.desired_state import Definition, DesiredState
 from streamsql.pipelines.running import Running
@@ -260,10 +260,10 @@ _WRITTEN = "what it has written does not change"
 
 
 def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item:
-    query = _query_of(definitions[-1])
-    assert query is not None
+    query, there = _query_of(definitions[-1]), running.catalog.sinks.get(thing[1])
+    if query is None:
+        return _sink_of_all(thing, definitions, there)
     item = Item(thing, "SINK", Action.CREATE, reads=query.reads, definitions=tuple(definitions))
-    there = running.catalog.sinks.get(thing[1])
     if there is None:
         return item
     item = replace(item, query_id=there.query_id)
@@ -275,6 +275,22 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
     change = compare_queries(_with_parts_of(query, before.plan), query)
     action = Action.CHANGE if change.differences else Action.NONE
     return replace(item, action=action, change=change, obstacle=_WRITTEN)
+
+
+def _sink_of_all(thing: Thing, definitions: list[Definition], there: ExternalSink | None) -> Item:
+    item = Item(thing, "SINK", Action.CREATE, definitions=tuple(definitions))
+    if there is None:
+        return item
+    if not there.of_all:
+        effect = "DROP SINK and create it again"
+        found = Difference(ChangeClass.REFUSED, "FROM", f"{there.reads}, now ALL TABLES", effect)
+        return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_WRITTEN)
+    was, now = canonical(parse_one(there.statement)), _said(definitions[-1].statement)
+    if was == now:
+        return replace(item, action=Action.NONE)
+    effect = "its sinks continue from their checkpoints"
+    found = Difference(ChangeClass.IN_PLACE, "WITH", f"{was}, now {now}", effect)
+    return replace(item, action=Action.CHANGE, change=Change((found,)))
 
 
 _KINDS = {"database": "SOURCE"}
@@ -323,7 +339,8 @@ def _remaining(
         reads = running.catalog.queries[query_id].reads
         yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)
     for name, sink in reversed(running.catalog.sinks.items()):
-        if not desired.has(("sink", name)):
+        # The parts of a sink of all tables end with it, or with their source.
+        if not desired.has(("sink", name)) and not sink.part_of:
             yield Item(("sink", name), "SINK", action, reads=(sink.reads,), query_id=sink.query_id)
     for name, view in reversed(running.catalog.views.items()):
         if not desired.has(("view", name)):

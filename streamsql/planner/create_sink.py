@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamsql.catalog import Catalog, ExternalSink, Source
 from streamsql.errors import CatalogError, ConfigError, StreamSQLError, UnsupportedError
-from streamsql.nodes import CreateSink, SelectQuery
+from streamsql.nodes import CreateSink, CreateSinkOfAll, SelectQuery
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner import database_sinks as _databases
 from streamsql.planner import file_sinks as _files
@@ -42,7 +42,7 @@ _OF_ALL = ("CONNECTION", "COMMIT_INTERVAL")
 def plan_create_sink(statement: CreateSink, planning: Planning) -> QueryStatementPlan | NothingToDo:
     """CREATE [OR REPLACE] SINK: the query that writes it."""
     catalog = planning.catalog
-    existing = _existing(statement, planning)
+    existing = check_name(statement, planning)
     if existing is not None and statement.if_not_exists:
         return NothingToDo(
             f"Cannot add sink {quote(statement.name)}: A sink with the same name already exists."
@@ -51,11 +51,12 @@ def plan_create_sink(statement: CreateSink, planning: Planning) -> QueryStatemen
     query_id = query_id or numbered_id(f"SINK_{statement.name.upper()}", catalog)
     planned = _planned(statement, planning, query_id)
     if existing is not None:
+        _check_one(existing, statement)
         _check_resumes(existing, planned, planning)
     return replace(planned, replaces=existing is not None)
 
 
-def _existing(statement: CreateSink, planning: Planning) -> ExternalSink | None:
+def check_name(statement: CreateSink | CreateSinkOfAll, planning: Planning) -> ExternalSink | None:
     """The sink of that name; CatalogError where it is in the way."""
     name, catalog = statement.name, planning.catalog
     check_source_name(name)
@@ -77,17 +78,27 @@ def _existing(statement: CreateSink, planning: Planning) -> ExternalSink | None:
     return existing
 
 
+def _check_one(existing: ExternalSink, statement: CreateSink) -> None:
+    if existing.of_all:
+        raise UnsupportedError(
+            f"the sink {existing.name} of all tables cannot become one of {statement.source}",
+            hint=f"DROP SINK {quote(existing.name)}, or choose another name.",
+            span=statement.span,
+        )
+
+
 def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryStatementPlan:
     source = _source(statement, planning.catalog)
     given = read_properties(statement.properties, Place.SINK)
-    connection = _connection(given, statement)
+    connection = connection_of(given, statement)
     kind = _KINDS[connection]
     own = (*kind.PROPERTIES, *_OF_ALL)
     others = tuple(name for name in names_taken(Place.SINK) if name not in own)
     check_taken(given, others, "sink", connection)
     of_files = connection == "FILE"
     target = _target(statement, source, query_id, given)
-    interval = _interval(given, kind.INTERVAL)
+    _check_part(target, given, planning.catalog)
+    interval = commit_interval(given, connection)
     # In micro-batches whatever the session asks for: a real-time batch has no end.
     session = {n: v for n, v in planning.session.items() if n != PROCESSING_MODE}
     columns = "*" if of_files else selected(source)
@@ -104,17 +115,24 @@ def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryS
     return QueryStatementPlan(plan, statement=statement, external=target)
 
 
+def _check_part(target: ExternalSink, given: WithProperties, catalog: Catalog) -> None:
+    whole = catalog.sinks.get(target.part_of)
+    if target.part_of and (whole is None or not whole.of_all):
+        raise given.invalid("PART_OF", f"{target.part_of} is no sink FROM ALL TABLES", "LAKE")
+
+
 def _target(
     statement: CreateSink, source: Source, query_id: str, given: WithProperties
 ) -> ExternalSink:
     text = to_sql(statement)
-    match _connection(given, statement):
+    match connection_of(given, statement):
         case "FILE":
             return _files.file_target(statement, source, query_id, given, text)
         case "JDBC":
             return _databases.database_target(statement, source, query_id, given, text)
         case _:
-            return _iceberg.iceberg_target(statement, source, query_id, given, text)
+            target = _iceberg.iceberg_target(statement, source, query_id, given, text)
+            return replace(target, part_of=given.text("PART_OF") or "")
 
 
 def _export(
@@ -142,7 +160,7 @@ def _source(statement: CreateSink, catalog: Catalog) -> Source:
     return source
 
 
-def _connection(given: WithProperties, statement: CreateSink) -> str:
+def connection_of(given: WithProperties, statement: CreateSink | CreateSinkOfAll) -> str:
     connection = given.text("CONNECTION")
     if connection is None:
         raise ConfigError(
@@ -160,9 +178,10 @@ def _connection(given: WithProperties, statement: CreateSink) -> str:
     return connection.upper()
 
 
-def _interval(given: WithProperties, default: str) -> int:
+def commit_interval(given: WithProperties, connection: str) -> int:
     """COMMIT_INTERVAL in milliseconds."""
-    interval = given.duration("COMMIT_INTERVAL", given.text("COMMIT_INTERVAL") or default)
+    text = given.text("COMMIT_INTERVAL") or _KINDS[connection].INTERVAL
+    interval = given.duration("COMMIT_INTERVAL", text)
     if interval.ms < 1_000:
         raise given.invalid("COMMIT_INTERVAL", "it is less than a second", "10 SECONDS")
     return interval.ms

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from streamsql.catalog import ExternalSink, Source
 from streamsql.errors import BindError, UnsupportedError, did_you_mean
 from streamsql.formats.base import maps_have_text_keys
@@ -11,7 +9,7 @@ from streamsql.nodes import CreateSink
 from streamsql.planner.operators import FileSink, Operator
 from streamsql.planner.with_clause.databases import needed
 from streamsql.planner.with_clause.files import check_path, file_format
-from streamsql.planner.with_clause.names import NAME, name_of
+from streamsql.planner.with_clause.names import listed_names
 from streamsql.planner.with_clause.properties import WithProperties
 from streamsql.schema import Column, Kind
 from streamsql.types import BIGINT, BOOLEAN, DATE, INT, STRING, is_array, is_map, is_struct, quote
@@ -20,7 +18,6 @@ from streamsql.types import to_sql as type_text
 PROPERTIES = ("PATH", "FORMAT", "PARTITION_BY")
 INTERVAL = "60 SECONDS"
 _PARTITIONED_BY = (STRING, INT, BIGINT, BOOLEAN, DATE)
-_NAMES = re.compile(rf"\s*{NAME}\s*(?:,|$)")
 
 
 def file_target(
@@ -60,10 +57,8 @@ def _path(given: WithProperties, statement: CreateSink) -> str:
 def _partition_by(
     columns: tuple[Column, ...], target: ExternalSink, given: WithProperties
 ) -> tuple[str, ...]:
-    text, span = given.text("PARTITION_BY"), given.span("PARTITION_BY")
-    if text is None:
-        return ()
-    names = _listed_names(text, given)
+    span = given.span("PARTITION_BY")
+    names = listed_names("PARTITION_BY", given)
     types = {column.name: column.type for column in columns}
     for name in names:
         if name not in types:
@@ -84,18 +79,6 @@ def _partition_by(
     if len(names) == len(columns):
         raise given.invalid("PARTITION_BY", "no column is left for the files")
     return names
-
-
-def _listed_names(text: str, given: WithProperties) -> tuple[str, ...]:
-    """The names of a list, in upper case unless they are quoted."""
-    names, place = [], 0
-    while match := _NAMES.match(text, place):
-        names.append(name_of(match))
-        place = match.end()
-    ends_in_comma = text.rstrip().endswith(",")
-    if place < len(text) or not names or ends_in_comma or len(set(names)) < len(names):
-        raise given.invalid("PARTITION_BY", f"'{text}' is not a list of columns", "a, b")
-    return tuple(names)
 
 
 def _check_columns(

@@ -6,7 +6,9 @@ import re
 
 from streamsql.catalog import ExternalSink, Source
 from streamsql.errors import BindError, ConfigError, UnsupportedError, did_you_mean
-from streamsql.nodes import CreateSink
+from streamsql.nodes import CreateSink, CreateSinkOfAll
+from streamsql.planner.iceberg_columns import PROPERTIES as _OF_COLUMNS
+from streamsql.planner.iceberg_columns import other_columns, written_columns
 from streamsql.planner.operators import IcebergSink, Operator, PartitionTransform
 from streamsql.planner.sink_rows import check_whole, mode_of, row_keys
 from streamsql.planner.with_clause.databases import (
@@ -45,12 +47,16 @@ PROPERTIES = (
     "PASSWORD",
     "PARTITION_BY",
     "SNAPSHOT_RETENTION",
+    *_OF_COLUMNS,
+    "PART_OF",
 )
 INTERVAL = "10 SECONDS"
-CATALOGS = ("HADOOP", "JDBC")
+CATALOGS = ("HADOOP", "JDBC", "REST")
 _DATABASE = "jdbc:postgresql:"
 _TABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 _LOCAL = re.compile(r"(?:file:)?(?://)?(/[^/].*)")
+_BUCKET = re.compile(r"s3a?://([^/?#]+(?:/[^?#]+)?)")
+_SERVER = re.compile(r"https?://[^/?#\s]+(?:/[^?#\s]*)?")
 _TRANSFORM = re.compile(
     r"\s*(?:(?P<transform>[A-Za-z]+)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?)?"
     rf"{NAME}(?(transform)\s*\))\s*(?:,|$)"
@@ -80,7 +86,7 @@ def iceberg_target(
         source.name,
         query_id,
         "ICEBERG",
-        _warehouse(given, statement),
+        warehouse_of(given, statement),
         mode_of(given, source),
         text,
         _table(given, statement),
@@ -94,30 +100,41 @@ def iceberg_sink(
 ) -> IcebergSink:
     check_whole(source)
     keys = row_keys(source) if target.format == "UPSERT" else ()
-    columns = {column.name: column for column in rows.schema.columns}
+    names = [column.name for column in rows.schema]
+    written = written_columns(names, keys, target.reads, given)
+    there = {column.name: column for column in rows.schema}
+    columns = {column.name: there[column.name] for column in written}
     for key in keys:
         _check_key(columns[key], given)
-    retention = given.text("SNAPSHOT_RETENTION")
     return IcebergSink(
         rows,
         target,
         interval_ms,
         source.topic.name,
         keys,
-        *_catalog(given, target),
+        *catalog_of(given),
         _partition_by(columns, keys, target, given),
-        given.duration("SNAPSHOT_RETENTION", retention).ms if retention else 0,
+        retention_of(given),
+        written,
+        other_columns("DROP_COLUMNS", written, given),
+        other_columns("KEEP_COLUMNS", written, given),
     )
 
 
-def _catalog(given: WithProperties, target: ExternalSink) -> tuple[str, str]:
+def retention_of(given: WithProperties) -> int:
+    """SNAPSHOT_RETENTION in milliseconds; 0 if it is not given."""
+    text = given.text("SNAPSHOT_RETENTION")
+    return given.duration("SNAPSHOT_RETENTION", text).ms if text else 0
+
+
+def catalog_of(given: WithProperties) -> tuple[str, str]:
     """The kind of catalog, and the URL of its database."""
     catalog = (given.text("CATALOG") or CATALOGS[0]).upper()
     if catalog not in CATALOGS:
         raise UnsupportedError(
             f"CATALOG='{catalog}' of Iceberg",
             hint="CATALOG='HADOOP' keeps the catalog in the warehouse, CATALOG='JDBC' in "
-            "PostgreSQL.",
+            "PostgreSQL, CATALOG='REST' asks a server.",
             span=given.span("CATALOG"),
         )
     if catalog == "HADOOP":
@@ -129,6 +146,8 @@ def _catalog(given: WithProperties, target: ExternalSink) -> tuple[str, str]:
                     span=given.span(name),
                 )
         return catalog, ""
+    if catalog == "REST":
+        return catalog, _server(given)
     hint = "It is the database of the catalog: URL='jdbc:postgresql://localhost:5432/lake'."
     url = needed("URL", hint, given, None)
     if not url.startswith(_DATABASE):
@@ -141,19 +160,44 @@ def _catalog(given: WithProperties, target: ExternalSink) -> tuple[str, str]:
     return catalog, url
 
 
-def _warehouse(given: WithProperties, statement: CreateSink) -> str:
+def _server(given: WithProperties) -> str:
+    hint = "It is the address of the catalog: URL='https://catalog:8181'."
+    url = needed("URL", hint, given, None)
+    if not _SERVER.fullmatch(url):
+        raise given.invalid("URL", "it is not the address of a server", "https://catalog:8181")
+    check_password_free(url, given)
+    if given.text("USER") is not None and given.text("PASSWORD") is None:
+        raise ConfigError(
+            "USER without PASSWORD",
+            hint="They are the id and the secret of a client; PASSWORD alone is a token.",
+            span=given.span("USER"),
+        )
+    return url.rstrip("/")
+
+
+def warehouse_of(given: WithProperties, statement: CreateSink | CreateSinkOfAll) -> str:
+    """The path of a folder, the URL of a bucket, or the name of a warehouse of a REST catalog."""
+    catalog, _ = catalog_of(given)
+    if catalog == "REST":
+        return given.text("WAREHOUSE") or ""
     hint = "It is the folder of the tables: WAREHOUSE='/data/lake'."
-    text = needed("WAREHOUSE", hint, given, statement.span)
-    if "://" in text and not text.startswith("file:"):
+    text = needed("WAREHOUSE", hint, given, statement.span).rstrip("/")
+    bucket, local = _BUCKET.fullmatch(text), _LOCAL.fullmatch(text)
+    if bucket is not None and catalog == "HADOOP":
         raise UnsupportedError(
-            f"the warehouse '{text}' is not on a disk",
-            hint="WAREHOUSE='/data/lake' is; object stores are not supported.",
+            f"CATALOG='HADOOP' in the object store '{text}', which cannot rename a file atomically",
+            hint="CATALOG='JDBC' and CATALOG='REST' can have their tables in a bucket.",
             span=given.span("WAREHOUSE"),
         )
-    found = _LOCAL.fullmatch(text.rstrip("/"))
-    if found is None or not text.isprintable():
+    if "://" in text and not text.startswith("file:") and bucket is None:
+        raise UnsupportedError(
+            f"the warehouse '{text}' is neither on a disk nor in a bucket of S3",
+            hint="WAREHOUSE='/data/lake' and WAREHOUSE='s3://bucket/lake' are.",
+            span=given.span("WAREHOUSE"),
+        )
+    if not text.isprintable() or (bucket is None and local is None):
         raise given.invalid("WAREHOUSE", "it is not the absolute path of a folder", "/data/lake")
-    return found[1]
+    return f"s3a://{bucket[1]}" if bucket else local[1]  # type: ignore[index]
 
 
 def _table(given: WithProperties, statement: CreateSink) -> str:

@@ -40,6 +40,7 @@ from streamsql.planner.plans.statements import (
     TopicLookup,
 )
 from streamsql.planner.queries import plan_create_as, plan_insert_into, plan_select
+from streamsql.planner.sinks_of_all import SinkOfAllPlan, plan_sink_of_all
 from streamsql.planner.with_clause.query_ids import number_of
 
 __all__ = ["FAMILIES", "apply", "plan"]
@@ -128,6 +129,12 @@ def _(statement: nodes.CreateSink, planning: Planning) -> QueryStatementPlan | N
 
 
 @plan_statement.register
+def _(statement: nodes.CreateSinkOfAll, planning: Planning) -> SinkOfAllPlan | NothingToDo:
+    check_not_a_view(statement.name, planning.catalog, statement.span)
+    return plan_sink_of_all(statement, planning)
+
+
+@plan_statement.register
 def _(statement: nodes.SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
     return plan_select(statement, planning)
 
@@ -172,6 +179,11 @@ for _statement in NOT_RUN:
 @apply.register
 def _(planned: SourcePlan, catalog: Catalog) -> None:
     catalog.put(planned.source)
+
+
+@apply.register
+def _(planned: SinkOfAllPlan, catalog: Catalog) -> None:
+    catalog.sinks[planned.sink.name] = planned.sink
 
 
 @apply.register

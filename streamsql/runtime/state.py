@@ -42,6 +42,7 @@ from streamsql.runtime.captures import Captures
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.replay import Deletion, check_not_deleted, note_deletions
+from streamsql.runtime.sinks_of_all import SinksOfAll
 from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
@@ -102,6 +103,7 @@ class EngineState:
             None if config.until_caught_up else get_int(config.properties, VIEW_HISTORY),
         )
         self.captures = Captures(self.services, lambda: self.catalog, lambda: self.data.instance)
+        self.sinks_of_all = SinksOfAll(lambda: self.catalog, self.queries.definition)
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
         self.failover: Failover | None = None
@@ -121,6 +123,7 @@ class EngineState:
         self._catalog = catalog
         self.serving.changed()
         self.captures.changed()
+        self.sinks_of_all.changed()
 
     @property
     def log(self) -> StatementLog:

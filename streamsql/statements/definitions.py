@@ -111,11 +111,10 @@ def _dropped(source: Source) -> str:
 
 
 def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
-    """Objects dropped by CASCADE."""
-    if not cascade:
-        return []
+    """Objects that are dropped too."""
+    terminated = planned.terminate if cascade else ()
     return [
-        *(Message(f"Query {query_id} was terminated.") for query_id in planned.terminate),
+        *(Message(f"Query {query_id} was terminated.") for query_id in terminated),
         *(Message(_dropped(source)) for source in planned.others),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
         *(

@@ -196,6 +196,8 @@ def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]
     sink = catalog.sinks.get(statement.name)
     if sink is None:
         raise unknown_sink(statement.name, catalog, statement.span)
+    if sink.of_all:
+        return _sink_of_all(sink, context)
     plan = context.state.queries.definition(sink.query_id).plan
     rows = [(c.name, to_sql(c.type)) for c in plan.schema]
     facts = {**_place_of(sink), "Reads": sink.reads, "Statement": sink.statement}
@@ -203,6 +205,20 @@ def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]
     lines += ["", *query_lines(sink.query_id, context)]
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {sink.name}")
     return [table, Text("\n".join(lines)), *offsets([sink.query_id], context)]
+
+
+def _sink_of_all(sink: ExternalSink, context: Context) -> list[Result]:
+    """Its parts, and the sources that have none."""
+    parts = [s for s in context.state.catalog.sinks.values() if s.part_of == sink.name]
+    rows = [(part.reads, part.table, part.name, part.query_id) for part in parts]
+    names = ("Reads", "Table", "Sink", "Query ID")
+    facts = {**_place_of(sink), "Statement": sink.statement}
+    facts |= {
+        f"Not {source}": reason
+        for source, reason in context.state.sinks_of_all.refused(sink.name).items()
+    }
+    lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items() if text]
+    return [Rows(tuple(map(Field, names)), rows, f"Name : {sink.name}"), Text("\n".join(lines))]
 
 
 def _place_of(sink: ExternalSink) -> Mapping[str, str]:

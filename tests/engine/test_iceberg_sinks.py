@@ -20,9 +20,11 @@ from engine.live import PATIENCE, Live
 from engine.postgresql import PASSWORD, USER, Database, database
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from streamsql.engine import QueryState
+from streamsql.errors import CatalogError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 
@@ -163,6 +165,79 @@ def test_a_table_is_upserted_and_deleted_from(lake: Lake) -> None:
     table = table_in(lake.folder)
     assert table is not None and table.schema().identifier_field_names() == {"id"}
     live.await_state(query, QueryState.RUNNING)
+
+
+def test_columns_are_renamed_and_dropped_with_their_rows(lake: Lake) -> None:
+    live = lake.live
+    live.run("""
+        CREATE STREAM $s (k INT KEY, name STRING, town STRING)
+          WITH (KAFKA_TOPIC='$s', VALUE_FORMAT='JSON', PARTITIONS=2);
+        INSERT INTO $s VALUES (1, 'Ada', 'York');
+    """)
+    lake.create("S")
+    await_rows(lake.appended, [(1, "Ada", "York")])
+    before = _columns(lake)
+    given = "COLUMNS='k, name AS customer'", "DROP_COLUMNS='town'"
+    query = lake.create("S", *given, verb="CREATE OR REPLACE")
+    live.run("INSERT INTO $s VALUES (2, 'Bob', 'Bath');")
+    await_rows(lake.appended, [(1, "Ada"), (2, "Bob")])
+    assert _columns(lake) == {"k": before["k"], "customer": before["name"]}
+    live.run("DROP SINK $o;")
+    live.run("INSERT INTO $s VALUES (3, 'Cyd', 'Ely');")
+    query = lake.create("S", "COLUMNS='k, town'")
+    says = "no longer writes customer, and adds TOWN"
+    await_until(lambda: says in (live.query(query).error or ""), "the refusal", PATIENCE)
+    lake.create("S", "COLUMNS='k, town'", "KEEP_COLUMNS='customer'", verb="CREATE OR REPLACE")
+    await_rows(lake.appended, [(1, "Ada", None), (2, "Bob", None), (3, None, "Ely")])
+
+
+def _columns(lake: Lake) -> dict[str, int]:
+    table = table_in(lake.folder)
+    assert table is not None
+    return {field.name: field.field_id for field in table.schema().fields}
+
+
+def test_all_tables_are_in_the_lake_and_later_ones_follow(lake: Lake) -> None:
+    live, engine = lake.live, lake.live.engine
+    whole = live.name("W")
+
+    def table(name: str) -> Table | None:
+        return table_in(lake.warehouse / "shop" / live.name(name).lower())
+
+    def sink(name: str) -> str:
+        return f"{whole}_{live.name(name)}"
+
+    live.run("CREATE TABLE $s (id INT PRIMARY KEY, name TEXT); INSERT INTO $s VALUES (1, 'one');")
+    live.run(
+        "CREATE TABLE $d (share DOUBLE PRIMARY KEY) WITH (KAFKA_TOPIC='$d', "
+        "VALUE_FORMAT='JSON', PARTITIONS=1);"
+    )
+    given = f"CONNECTION='ICEBERG', WAREHOUSE='{lake.warehouse}', TABLE='shop.*'"
+    created = f"CREATE SINK {whole} FROM ALL TABLES WITH ({given}, COMMIT_INTERVAL='1 SECOND');"
+    list(engine.execute(created, live.session))
+    await_rows(lambda: upserted(table("S"), sink("S"), "id"), [(1, "one")])
+    live.run(
+        "CREATE STREAM $t (k INT KEY, v INT) WITH (KAFKA_TOPIC='$t', VALUE_FORMAT='JSON', "
+        "PARTITIONS=1); INSERT INTO $t VALUES (1, 10);"
+    )
+    await_rows(lambda: appended(table("T"), sink("T")), [(1, 10)])
+    live.run("ALTER STREAM $t ADD COLUMN w INT;")
+    await_until(lambda: "`W` INT" in _plan(live, sink("T")), "the column to follow", PATIENCE)
+    live.run("INSERT INTO $t VALUES (2, 20, 30);")
+    await_rows(lambda: appended(table("T"), sink("T")), [(1, 10, None), (2, 20, 30)])
+    shown = "\n".join(live.texts(f"DESCRIBE SINK {whole};"))
+    assert f"Not {live.name('D')}" in shown and "of type DOUBLE" in shown
+    with pytest.raises(CatalogError, match="is a part of the sink"):
+        live.run(f"DROP SINK {sink('T')};")
+    live.run("DROP TABLE $s;")
+    assert sink("S") not in engine.catalog().sinks
+    live.run(f"DROP SINK {whole};")
+    assert not [name for name in engine.catalog().sinks if name.startswith(whole)]
+
+
+def _plan(live: Live, sink: str) -> str:
+    found = live.engine.catalog().sinks[sink]
+    return "\n".join(live.texts(f"EXPLAIN {found.query_id};"))
 
 
 @pytest.mark.slow

@@ -54,6 +54,8 @@ EXAMPLES: dict[type[nodes.Statement], str] = {
     nodes.DropMaterializedView: "DROP MATERIALIZED VIEW summed;",
     nodes.CreateSink: """CREATE OR REPLACE SINK files FROM s WITH (CONNECTION = 'FILE',
         PATH = '/data/o', FORMAT = 'CSV', PARTITION_BY = 'k', COMMIT_INTERVAL = '5 SECONDS');""",
+    nodes.CreateSinkOfAll: """CREATE SINK lake FROM ALL TABLES WITH (CONNECTION = 'ICEBERG',
+        WAREHOUSE = '/data/lake', TABLE = 'shop.*', COMMIT_INTERVAL = '5 SECONDS');""",
     nodes.DropSink: "DROP SINK files;",
     nodes.CreateDatabase: """CREATE SOURCE bank WITH (CONNECTION = 'POSTGRES',
         URL = 'postgres://h:5433/d?sslmode=require', USER = 'ann');""",

@@ -107,6 +107,33 @@ def test_files_that_are_a_part_read_what_runs() -> None:
     assert steps(runs, second, partial=True) == [second]
 
 
+LAKE = (
+    "CREATE SINK LAKE FROM ALL TABLES WITH (CONNECTION = 'ICEBERG', WAREHOUSE = '/lake',"
+    " 'TABLE' = 'shop.*');"
+)
+PART = (
+    "CREATE SINK IF NOT EXISTS LAKE_S FROM S WITH (CONNECTION = 'ICEBERG', WAREHOUSE = '/lake',"
+    " 'TABLE' = 'shop.s', PART_OF = 'LAKE');"
+)
+
+
+def test_the_parts_of_a_sink_of_all_tables_are_not_those_of_the_files() -> None:
+    runs = STREAM + LAKE + PART
+    assert steps(STREAM, STREAM + LAKE) == [LAKE]
+    assert steps(runs, STREAM + LAKE, prune=True) == []
+    other = LAKE.replace("shop", "other")
+    changed = other.replace("CREATE", "CREATE OR REPLACE")
+    assert steps(runs, STREAM + other, prune=True) == [changed]
+    assert steps(runs, STREAM, prune=True) == ["DROP SINK LAKE;"]
+    single = PART.replace("IF NOT EXISTS LAKE_S", "LAKE").replace(", PART_OF = 'LAKE'", "")
+    for before, after in ((STREAM + single, LAKE), (STREAM + LAKE, single)):
+        with pytest.raises(UnsupportedError, match="cannot apply the change of SINK LAKE"):
+            steps(before, STREAM + after)
+    world = World()
+    world.shell(runs)
+    assert catalog_script(world.entries).endswith(f"{STREAM}\n{LAKE}\n{PART}")
+
+
 @pytest.mark.parametrize(
     "sql",
     ["ALTER STREAM S ADD COLUMN X INTEGER;", "COMMENT ON STREAM S IS 'x';", "DROP STREAM S;"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -19,11 +19,10 @@ from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.executor.spark.drivers import database_driver, iceberg_jars
 from streamsql.executor.spark.external import IcebergTarget
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators import IcebergSink
+from streamsql.planner.operators import IcebergSink, name_in_table
 from streamsql.schema import Column
 from streamsql.types import SQLType
 
-_FOLDED = re.compile(r"[A-Z_][A-Z0-9_]*")
 _PRIMITIVES = {
     types.BOOLEAN.this: "boolean",
     types.INT.this: "int",
@@ -47,32 +46,54 @@ def target_of(node: IcebergSink, scope: Scope) -> IcebergTarget:
     target, spark = node.target, scope.context.spark
     if not is_this_machine(spark.sparkContext.master or "local"):
         raise UnsupportedError(
-            "a sink with CONNECTION='ICEBERG' on a Spark cluster: its warehouse is a folder of one "
-            "machine",
+            "a sink with CONNECTION='ICEBERG' on a Spark cluster",
             hint="Run the engine without --master.",
         )
-    properties = {"warehouse": f"file:{target.path}"}
-    jars = iceberg_jars()
-    if node.url:
-        properties |= {"uri": node.url, "jdbc.schema-version": "V1"}
-        properties |= {"jdbc.user": target.user} if target.user else {}
-        properties |= {"jdbc.password": target.password} if target.password else {}
+    there = {column.name: column.there for column in node.columns}
+    columns = [replace(column, name=there[column.name]) for column in node.schema]
+    keys = tuple(there[key] for key in node.keys)
+    jars = iceberg_jars(in_store=node.catalog == "REST" or target.path.startswith("s3a:"))
+    if node.catalog == "JDBC":
         jars += database_driver(spark)
     return IcebergTarget(
         name=target.name,
         topic=node.topic,
         catalog=node.catalog,
-        properties=properties,
+        properties=_catalog(node),
         table=target.table,
-        schema=iceberg_schema(node.schema.columns, node.keys),
-        keys=tuple(_name(key) for key in node.keys),
+        schema=iceberg_schema(columns, keys),
+        columns=tuple(column.name for column in node.schema),
+        dropped=node.dropped,
+        kept=node.kept,
+        keys=keys,
         partition_by=tuple(
-            f"{part.name} {part.width} {_name(part.column)}" for part in node.partition_by
+            f"{part.name} {part.width} {there[part.column]}" for part in node.partition_by
         ),
         retention_ms=node.retention_ms,
         jars=tuple(jars),
         interval_ms=node.interval_ms,
     )
+
+
+def _catalog(node: IcebergSink) -> dict[str, str]:
+    """The catalog's properties, in Iceberg's names."""
+    target = node.target
+    match node.catalog:
+        case "JDBC":
+            login = {"jdbc.user": target.user, "jdbc.password": target.password}
+            given = {"uri": node.url, "jdbc.schema-version": "V1", **login}
+        case "REST":
+            secret = f"{target.user}:{target.password}" if target.user else target.password
+            login = {"credential" if target.user else "token": secret}
+            # S3 by Hadoop's client, as for checkpoints.
+            files = "org.apache.iceberg.hadoop.HadoopFileIO"
+            given = {"uri": node.url, "io-impl": files, **login}
+        case _:
+            given = {}
+    path = target.path
+    local = node.catalog != "REST" and path.startswith("/")
+    given["warehouse"] = f"file:{path}" if local else path
+    return {name: value for name, value in given.items() if value}
 
 
 def iceberg_schema(columns: Sequence[Column], keys: Sequence[str]) -> str:
@@ -86,7 +107,7 @@ def iceberg_schema(columns: Sequence[Column], keys: Sequence[str]) -> str:
 
 def _field(name: str, t: SQLType, required: bool, ids: Iterator[int]) -> dict[str, Any]:
     own = next(ids)
-    return {"id": own, "name": _name(name), "required": required, "type": _type(t, ids)}
+    return {"id": own, "name": name_in_table(name), "required": required, "type": _type(t, ids)}
 
 
 def _type(t: SQLType, ids: Iterator[int]) -> Any:
@@ -117,11 +138,6 @@ def _type(t: SQLType, ids: Iterator[int]) -> Any:
     if t.this not in _PRIMITIVES:
         raise InternalError(f"no type of Iceberg for {types.to_sql(t)}")
     return _PRIMITIVES[t.this]
-
-
-def _name(name: str) -> str:
-    """Names are in upper case here and in lower case there, unless they were quoted."""
-    return name.lower() if _FOLDED.fullmatch(name) else name
 
 
 LOWERING = Lowering(lower, row_by_row(lower))

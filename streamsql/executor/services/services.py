@@ -278,7 +278,7 @@ class Services:
             master=master_of(self._config.master, sizes.task_slots),
             heap=f"{sizes.heap_mb}m",
             settings={
-                **(store_files.DEFAULTS if in_store else {}),
+                **store_files.DEFAULTS,
                 **checked_settings(self._config.spark, own),
                 **(store_files.SETTINGS if in_store else {}),
                 STATE_MEMORY: str(sizes.state_memory_mb),

@@ -20,6 +20,7 @@ def database_driver(session: SparkSession) -> list[str]:
     return jars
 
 
-def iceberg_jars() -> list[str]:
-    """The files of Iceberg, downloaded if necessary."""
-    return [str(path) for path in ensure_jars("iceberg")]
+def iceberg_jars(in_store: bool) -> list[str]:
+    """The files of Iceberg, downloaded if necessary, and those of the client of object stores."""
+    stores = ensure_jars("s3") if in_store else []
+    return [str(path) for path in (*ensure_jars("iceberg"), *stores)]

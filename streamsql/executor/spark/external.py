@@ -49,6 +49,9 @@ class IcebergTarget:
     properties: Mapping[str, str]
     table: str
     schema: str
+    columns: tuple[str, ...]
+    dropped: tuple[str, ...]
+    kept: tuple[str, ...]
     keys: tuple[str, ...]
     partition_by: tuple[str, ...]
     retention_ms: int

@@ -22,6 +22,17 @@ class SinkBuilder:
         flags = bool(or_replace), bool(if_not_exists)
         return n.CreateSink(name, source, properties or (), *flags, span=span)
 
+    def create_sink_of_all(
+        self,
+        span: Span,
+        or_replace: bool | None,
+        if_not_exists: bool | None,
+        name: str,
+        properties: tuple[Property, ...] | None,
+    ) -> n.CreateSinkOfAll:
+        flags = bool(or_replace), bool(if_not_exists)
+        return n.CreateSinkOfAll(name, properties or (), *flags, span=span)
+
     def drop_sink(self, span: Span, if_exists: bool | None, name: str) -> n.DropSink:
         return n.DropSink(name, bool(if_exists), span=span)
 

@@ -297,12 +297,21 @@ def _drop_type(node: n.DropType) -> str:
 
 @to_sql.register
 def _create_sink(node: n.CreateSink) -> str:
+    return _sink(node, name(node.source))
+
+
+@to_sql.register
+def _create_sink_of_all(node: n.CreateSinkOfAll) -> str:
+    return _sink(node, "ALL TABLES")
+
+
+def _sink(node: n.CreateSink | n.CreateSinkOfAll, reads: str) -> str:
     return words(
         "CREATE",
         node.or_replace and "OR REPLACE",
         "SINK",
         node.if_not_exists and "IF NOT EXISTS",
-        f"{name(node.name)} FROM {name(node.source)}",
+        f"{name(node.name)} FROM {reads}",
         _properties(node.properties),
     )
 

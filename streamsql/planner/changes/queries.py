@@ -227,6 +227,20 @@ def _writing(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differe
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)
 
 
+def _columns_there(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """Columns of a table outside Kafka."""
+    if was is not None and now is not None and was.text != now.text:
+        effect = "renamed in the table, with all of its rows"
+        yield _difference(was, now, ChangeClass.IN_PLACE, effect)
+
+
+def _dropped_there(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    if was is None and now is not None:
+        effect = "the table's former snapshots have it until they are removed"
+        text = f"{now.text} dropped from the table"
+        yield Difference(ChangeClass.IN_PLACE, now.clause, text, effect)
+
+
 _COMPARISONS: Mapping[str, _Comparison] = {
     "WHERE": _filter,
     "HAVING": _filter,
@@ -238,6 +252,8 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
     "WITH": _writing,
+    "COLUMNS": _columns_there,
+    "DROP_COLUMNS": _dropped_there,
     "view": _view,
 }
 """By clause; all other parts are inputs of state."""
@@ -298,7 +314,7 @@ def _difference(
 
 
 def _where(part: Part) -> str:
-    named = part.clause in ("SELECT", _RECORDS, "CONSTRAINT", _ON_VIOLATION, "WITH")
+    named = part.clause in ("SELECT", _RECORDS, "CONSTRAINT", _ON_VIOLATION, "WITH", "COLUMNS")
     clause = f"{part.clause} {part.name}" if named else part.clause
     if part.name in ("ON", "WITHIN", "start"):
         clause = f"{part.clause}, {part.name}"

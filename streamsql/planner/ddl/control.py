@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streamsql.catalog import Catalog, Thing
+from streamsql.catalog import Catalog, ExternalSink, Thing
 from streamsql.errors import BindError, CatalogError, Span, did_you_mean
 from streamsql.nodes import ControlQuery, DropSink, QueryAction
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,38 @@ def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
     if statement.query_id is not None:
         check_runs(statement.query_id, catalog, statement.span)
         query_ids = (statement.query_id,)
-    ends = statement.action is QueryAction.TERMINATE
-    sinks = tuple(s.name for s in catalog.sinks.values() if ends and s.query_id in query_ids)
+    sinks: tuple[str, ...] = ()
+    if statement.action is QueryAction.TERMINATE:
+        every = statement.query_id is None
+        ended = [s for s in catalog.sinks.values() if every or s.query_id in query_ids]
+        if not every:
+            _check_alone(ended, statement.span)
+        sinks = tuple(sink.name for sink in ended)
     return ControlPlan(statement.action, query_ids, sinks)
 
 
+def _check_alone(sinks: Iterable[ExternalSink], span: Span | None) -> None:
+    """CatalogError for one that would be created again."""
+    for sink in sinks:
+        if sink.part_of:
+            raise CatalogError(
+                f"Sink {sink.name} is a part of the sink {sink.part_of}, which writes all tables.",
+                hint=f"PAUSE {sink.query_id}; stops it. DROP SINK {quote(sink.part_of)}; ends all.",
+                span=span,
+            )
+
+
 def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | NothingToDo:
-    """DROP SINK: ends its query and keeps what it has written."""
+    """DROP SINK: ends its query and keeps what it has written. With a sink of all tables, its parts
+    end."""
     sink = catalog.sinks.get(statement.name)
+    if sink is not None and sink.of_all:
+        parts = [part for part in catalog.sinks.values() if part.part_of == sink.name]
+        queries = tuple(part.query_id for part in parts)
+        names = (*(part.name for part in parts), sink.name)
+        return ControlPlan(QueryAction.TERMINATE, queries, names)
     if sink is not None:
+        _check_alone([sink], statement.span)
         return ControlPlan(QueryAction.TERMINATE, (sink.query_id,), (sink.name,))
     if statement.name in catalog.sources:
         kind = catalog.sources[statement.name].kind.value

@@ -16,8 +16,8 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class DropPlan(Planned):
-    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others`, `views` and
-    `sinks` the objects that CASCADE drops."""
+    """DROP STREAM | TABLE: `terminate` are the queries and `sinks` the sinks that end with it,
+    `others` and `views` the further objects that CASCADE drops."""
 
     source: Source
     delete_topic: bool
@@ -65,8 +65,11 @@ def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo
     if statement.cascade:
         return _cascade(source, statement, catalog)
     _check_unused(source, statement, catalog)
-    own = _own_query(source, catalog)
-    return DropPlan(source, statement.delete_topic or source.is_plain, own)
+    parts = catalog.parts_of_all(source.name)
+    ended = (*_own_query(source, catalog), *(part.query_id for part in parts))
+    sinks = tuple(part.name for part in parts)
+    topic_too = statement.delete_topic or source.is_plain
+    return DropPlan(source, topic_too, ended, sinks=sinks)
 
 
 def _own_query(source: Source, catalog: Catalog) -> tuple[str, ...]:
@@ -76,7 +79,8 @@ def _own_query(source: Source, catalog: Catalog) -> tuple[str, ...]:
 
 def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> None:
     own = source.created_by_query
-    readers = [q for q in catalog.readers(source.name) if q != own]
+    ends = {own, *(part.query_id for part in catalog.parts_of_all(source.name))}
+    readers = [q for q in catalog.readers(source.name) if q not in ends]
     writers = [q for q in catalog.writers(source.name) if q != own]
     if readers or writers:
         raise CatalogError(

@@ -42,7 +42,7 @@ class Export(RowByRow):
 
     def parts(self, at: Reading) -> Iterator[Part]:
         yield from self.input.parts(at)
-        yield from at.selected(self.input.schema)
+        yield from at.selected(self.schema)
         settings = {"CONNECTION": self.target.connection, **self.settings}
         settings |= {"COMMIT_INTERVAL": span_text(self.interval_ms)}
         yield from (at.part("WITH", name, text) for name, text in settings.items())

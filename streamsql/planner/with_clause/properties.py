@@ -69,6 +69,10 @@ _TAKEN = {
         "CATALOG",
         "WAREHOUSE",
         "SNAPSHOT_RETENTION",
+        "COLUMNS",
+        "DROP_COLUMNS",
+        "KEEP_COLUMNS",
+        "PART_OF",
         "COMMIT_INTERVAL",
     ),
     Place.LOOKUP: (

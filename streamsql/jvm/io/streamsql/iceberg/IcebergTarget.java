@@ -9,11 +9,14 @@ import java.util.Map;
  *
  * @param name of the sink
  * @param topic whose records are the rows
- * @param catalog HADOOP or JDBC
+ * @param catalog HADOOP, JDBC or REST
  * @param properties of the catalog in Iceberg's names; values may contain references to secrets
  * @param table its namespace and name
  * @param schema of the rows, as Iceberg's JSON; a row has the values of its columns, whether it is
  *     deleted, partition and offset
+ * @param columns the names of the rows' columns in the source
+ * @param dropped columns of the table that the sink has written before, and drops
+ * @param kept columns that it has written before, and that are none of those that it adds
  * @param keys the names of the key's columns; empty: rows are only appended
  * @param partitionBy transforms, such as {@code bucket 16 id}
  * @param retentionMs how long snapshots are kept; 0: as the table says
@@ -26,6 +29,9 @@ public record IcebergTarget(
     Map<String, String> properties,
     String table,
     String schema,
+    List<String> columns,
+    List<String> dropped,
+    List<String> kept,
     List<String> keys,
     List<String> partitionBy,
     long retentionMs,
@@ -34,6 +40,9 @@ public record IcebergTarget(
 
   public IcebergTarget {
     properties = Map.copyOf(properties);
+    columns = List.copyOf(columns);
+    dropped = List.copyOf(dropped);
+    kept = List.copyOf(kept);
     keys = List.copyOf(keys);
     partitionBy = List.copyOf(partitionBy);
     jars = List.copyOf(jars);

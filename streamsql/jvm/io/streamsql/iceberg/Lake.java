@@ -68,7 +68,7 @@ public interface Lake extends AutoCloseable {
   record Part(String files, Map<Integer, Long> next) implements Serializable {}
 
   /**
-   * Creates the table, or adds the columns that it lacks.
+   * Creates the table, or changes its columns as the target has them.
    *
    * @return why the table cannot hold the sink's rows; null if it can
    */

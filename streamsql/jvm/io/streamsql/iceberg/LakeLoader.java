@@ -7,7 +7,9 @@ import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Loads Iceberg, and our classes that use it, where the first query needs them: they are not on the
@@ -18,7 +20,8 @@ final class LakeLoader extends URLClassLoader {
   private static final String OURS = Lake.class.getPackageName() + ".tables.";
   private static final String ICEBERGS = "org.apache.iceberg.";
 
-  private static Lake.Provider provider;
+  /** By the files that they are loaded from. */
+  private static final Map<List<String>, Lake.Provider> PROVIDERS = new HashMap<>();
 
   static {
     registerAsParallelCapable();
@@ -49,10 +52,7 @@ final class LakeLoader extends URLClassLoader {
   }
 
   static synchronized Scope enter(List<String> jars) {
-    if (provider == null) {
-      provider = load(jars);
-    }
-    return new Scope(provider);
+    return new Scope(PROVIDERS.computeIfAbsent(jars, LakeLoader::load));
   }
 
   private static Lake.Provider load(List<String> jars) {

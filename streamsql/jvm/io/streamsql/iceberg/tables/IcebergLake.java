@@ -24,7 +24,6 @@ import org.apache.iceberg.SnapshotUpdate;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.Transaction;
-import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.catalog.Catalog;
 import org.apache.iceberg.catalog.Namespace;
 import org.apache.iceberg.catalog.SupportsNamespaces;
@@ -32,7 +31,6 @@ import org.apache.iceberg.catalog.TableIdentifier;
 import org.apache.iceberg.exceptions.AlreadyExistsException;
 import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.io.WriteResult;
-import org.apache.iceberg.types.Types.NestedField;
 import org.apache.iceberg.util.SerializationUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,29 +89,16 @@ final class IcebergLake implements Lake {
   private String prepared() {
     Schema wanted = SchemaParser.fromJson(target.schema());
     Table table = catalog.tableExists(identifier) ? catalog.loadTable(identifier) : create(wanted);
-    String problem = problem(table);
+    TableColumns columns = new TableColumns(target, table);
+    String problem = problem(table, columns);
     if (problem != null) {
       return problem;
     }
-    UpdateSchema update = table.updateSchema().unionByNameWith(asRequired(wanted, table));
-    new RowReader(wanted, update.apply()); // an exception, if it cannot hold them
-    if (!update.apply().sameSchema(table.schema())) {
-      update.commit();
-    }
+    columns.evolve(table, new TableOffsets(target, "").exist(table));
     if (target.retentionMs() > 0 && target.retentionMs() != retention(table)) {
       table.updateProperties().set(RETENTION, Long.toString(target.retentionMs())).commit();
     }
     return null;
-  }
-
-  /** What the table requires stays required: a row without it is refused. */
-  private static Schema asRequired(Schema wanted, Table table) {
-    List<NestedField> fields = new ArrayList<>();
-    for (NestedField field : wanted.columns()) {
-      NestedField there = table.schema().findField(field.name());
-      fields.add(there != null && there.isRequired() ? field.asRequired() : field);
-    }
-    return new Schema(fields);
   }
 
   private Table create(Schema wanted) {
@@ -130,7 +115,7 @@ final class IcebergLake implements Lake {
     try {
       return catalog
           .buildTable(identifier, wanted)
-          .withPartitionSpec(Partitioning.of(target.partitionBy(), wanted))
+          .withPartitionSpec(Partitioning.of(target.partitionBy(), wanted, name -> name))
           .withProperties(PROPERTIES)
           .withProperty(RETENTION, Long.toString(retention))
           .create();
@@ -139,11 +124,18 @@ final class IcebergLake implements Lake {
     }
   }
 
-  private String problem(Table table) {
+  private String problem(Table table, TableColumns columns) {
     PartitionSpec spec = table.spec();
+    for (String dropped : target.dropped()) {
+      if (Partitioning.columns(spec).contains(dropped)) {
+        return "the table %s is partitioned by %s: DROP_COLUMNS cannot drop it"
+            .formatted(target.table(), dropped);
+      }
+    }
     if (!target.partitionBy().isEmpty()) {
-      PartitionSpec wanted = Partitioning.of(target.partitionBy(), table.schema());
-      if (!wanted.compatibleWith(spec)) {
+      PartitionSpec wanted =
+          Partitioning.of(target.partitionBy(), table.schema(), columns::present);
+      if (!Partitioning.same(wanted, spec)) {
         return "the table %s is partitioned by %s, and not by %s"
             .formatted(target.table(), Partitioning.text(spec), Partitioning.text(wanted));
       }
@@ -157,7 +149,7 @@ final class IcebergLake implements Lake {
           .formatted(target.table(), version);
     }
     Set<String> others = new HashSet<>(Partitioning.columns(spec));
-    others.removeAll(target.keys());
+    others.removeAll(columns.keys());
     return others.isEmpty()
         ? null
         : "the table %s is partitioned by %s, which is not in the key: MODE='UPSERT' cannot find"

@@ -13,6 +13,7 @@ import org.apache.iceberg.CatalogUtil;
 import org.apache.iceberg.catalog.Catalog;
 import org.apache.iceberg.hadoop.HadoopCatalog;
 import org.apache.iceberg.jdbc.JdbcCatalog;
+import org.apache.iceberg.rest.RESTCatalog;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** Opens catalogs. */
@@ -47,12 +48,20 @@ public final class IcebergLakes implements Lake.Provider {
     for (Map.Entry<String, String> given : target.properties().entrySet()) {
       properties.put(given.getKey(), References.resolved(given.getValue(), System.getenv()));
     }
-    if (target.catalog().equals("HADOOP")) {
-      return CatalogUtil.loadCatalog(HadoopCatalog.class.getName(), NAME, properties, conf);
+    ClassLoader loader = IcebergLakes.class.getClassLoader();
+    // The client of object stores is no part of the class path either.
+    conf.setClassLoader(loader);
+    conf.setIfUnset("fs.s3.impl", "org.apache.hadoop.fs.s3a.S3AFileSystem");
+    Class<? extends Catalog> found =
+        switch (target.catalog()) {
+          case "HADOOP" -> HadoopCatalog.class;
+          case "REST" -> RESTCatalog.class;
+          default -> JdbcCatalog.class;
+        };
+    if (found == JdbcCatalog.class) {
+      Class.forName(DRIVER, true, loader); // It registers itself for classes of this loader.
+      properties.putAll(SECONDS);
     }
-    // The driver registers itself for classes of this loader.
-    Class.forName(DRIVER, true, IcebergLakes.class.getClassLoader());
-    properties.putAll(SECONDS);
-    return CatalogUtil.loadCatalog(JdbcCatalog.class.getName(), NAME, properties, conf);
+    return CatalogUtil.loadCatalog(found.getName(), NAME, properties, conf);
   }
 }

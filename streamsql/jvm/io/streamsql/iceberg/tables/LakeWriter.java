@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.iceberg.Schema;
-import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.data.GenericRecord;
@@ -32,6 +31,7 @@ final class LakeWriter implements AutoCloseable {
   private final Lake.Refusals refusals;
   private final RowReader reader;
   private final LakeFiles files;
+  private final List<String> keys;
   private final Schema keySchema;
   private final int mostKeys;
   private final int columns;
@@ -49,10 +49,12 @@ final class LakeWriter implements AutoCloseable {
     this.refusals = refusals;
     this.mostKeys = mostKeys;
     Table table = SerializationUtil.deserializeFromBase64(start.table());
-    Schema rows = SchemaParser.fromJson(target.schema());
+    TableColumns known = new TableColumns(target, table);
+    Schema rows = known.rows();
     this.columns = rows.columns().size();
     this.reader = new RowReader(rows, table.schema());
-    this.keySchema = table.schema().select(target.keys());
+    this.keys = known.keys();
+    this.keySchema = table.schema().select(keys);
     this.files = new LakeFiles(table, keySchema);
     this.changes = StructLikeMap.create(keySchema.asStruct());
   }
@@ -70,7 +72,7 @@ final class LakeWriter implements AutoCloseable {
     }
     boolean deletes = target.upserts() && row.getBoolean(columns);
     try {
-      GenericRecord record = deletes ? reader.key(row, target.keys()) : reader.record(row);
+      GenericRecord record = deletes ? reader.key(row, keys) : reader.record(row);
       if (target.upserts()) {
         changes.put(files.key(record), new Change(record, deletes));
       } else {

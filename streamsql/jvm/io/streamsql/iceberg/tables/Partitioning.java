@@ -1,6 +1,7 @@
 package io.streamsql.iceberg.tables;
 
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.iceberg.PartitionField;
 import org.apache.iceberg.PartitionSpec;
@@ -12,13 +13,14 @@ final class Partitioning {
 
   /**
    * @param transforms such as {@code day 0 ts} and {@code bucket 16 id}
+   * @param names of columns in the schema
    */
-  static PartitionSpec of(List<String> transforms, Schema schema) {
+  static PartitionSpec of(List<String> transforms, Schema schema, UnaryOperator<String> names) {
     PartitionSpec.Builder spec = PartitionSpec.builderFor(schema);
     for (String transform : transforms) {
       String[] parts = transform.split(" ", 3);
       int width = Integer.parseInt(parts[1]);
-      String column = parts[2];
+      String column = names.apply(parts[2]);
       switch (parts[0]) {
         case "identity" -> spec.identity(column);
         case "year" -> spec.year(column);
@@ -31,6 +33,18 @@ final class Partitioning {
       }
     }
     return spec.build();
+  }
+
+  /** Whether they have the same partitions; the names of fields are those of former columns. */
+  static boolean same(PartitionSpec one, PartitionSpec other) {
+    return values(one).equals(values(other));
+  }
+
+  private static List<String> values(PartitionSpec spec) {
+    return spec.fields().stream()
+        .filter(field -> !field.transform().isVoid())
+        .map(field -> field.transform() + " " + field.sourceId())
+        .toList();
   }
 
   /** The names of the columns that it depends on. */

@@ -39,6 +39,12 @@ final class TableOffsets {
     return name;
   }
 
+  /** Whether the sink has written to the table, of whichever topic. */
+  boolean exist(Table table) {
+    String found = table.properties().get(name);
+    return inAncestry(SnapshotUtil.currentAncestors(table), found) != null;
+  }
+
   /** What is stored; empty: nothing is written yet. */
   Map<Integer, Long> stored(Table table) {
     return parsed(inAncestry(SnapshotUtil.currentAncestors(table), table.properties().get(name)));

@@ -1,5 +1,6 @@
 package io.streamsql.iceberg.tables;
 
+import static java.util.Locale.ROOT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -25,7 +26,9 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.HasTableOperations;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotAncestryValidator;
 import org.apache.iceberg.StructLike;
@@ -74,10 +77,33 @@ class IcebergLakeTest {
   }
 
   private IcebergTarget target(String schema, List<String> keys, String... partitionBy) {
-    Map<String, String> properties = Map.of("warehouse", "file:" + folder);
-    List<String> by = List.of(partitionBy);
+    List<String> columns = new ArrayList<>();
+    SchemaParser.fromJson(schema).columns().forEach(c -> columns.add(c.name().toUpperCase(ROOT)));
+    return target(schema, columns, List.of(), List.of(), keys, 0, partitionBy);
+  }
+
+  private IcebergTarget target(
+      String schema,
+      List<String> columns,
+      List<String> dropped,
+      List<String> kept,
+      List<String> keys,
+      long retention,
+      String... partitionBy) {
     return new IcebergTarget(
-        "O", "t", "HADOOP", properties, "shop.t", schema, keys, by, 0, List.of());
+        "O",
+        "t",
+        "HADOOP",
+        Map.of("warehouse", "file:" + folder),
+        "shop.t",
+        schema,
+        columns,
+        dropped,
+        kept,
+        keys,
+        List.of(partitionBy),
+        retention,
+        List.of());
   }
 
   private IcebergTarget appending(String... partitionBy) {
@@ -159,7 +185,7 @@ class IcebergLakeTest {
 
   private static boolean isDeleted(Table table, FileScanTask file, StructLike row)
       throws IOException {
-    Schema key = table.schema().select("id");
+    Schema key = new Schema(table.schema().findField(1));
     for (DeleteFile deletes : file.deletes()) {
       for (StructLike deleted : records(table, deletes.location(), key)) {
         if (deleted.get(0, Object.class).equals(row.get(0, Object.class))) {
@@ -482,21 +508,138 @@ class IcebergLakeTest {
     assertTrue(problem.contains(words), problem);
   }
 
+  // -- its columns -------------------------------------------------------------------------------
+
+  private static final String TOWN =
+      "{\"id\":3,\"name\":\"%s\",\"required\":false,\"type\":\"string\"}";
+
+  /** The columns ID and, with that name in the table, another of the source. */
+  private IcebergTarget writing(String column, String name, String dropped, String kept) {
+    return target(
+        schema(ID.formatted(false), TOWN.formatted(name)),
+        List.of("ID", column),
+        dropped.isEmpty() ? List.of() : List.of(dropped),
+        kept.isEmpty() ? List.of() : List.of(kept),
+        List.of(),
+        0);
+  }
+
+  private List<String> columns() {
+    return table().schema().columns().stream().map(c -> c.fieldId() + " " + c.name()).toList();
+  }
+
+  @Test
+  void aColumnKeepsItsIdWhereTheSinkRenamesIt() throws Exception {
+    IcebergTarget town = writing("TOWN", "town", "", "");
+    batch(town, row(0, 0, 1, "York"));
+    assertEquals(List.of("1 id", "2 town"), columns());
+    IcebergTarget city = writing("TOWN", "city", "", "");
+    batch(city, row(0, 1, 2, "Bath"));
+    assertEquals(List.of("1 id", "2 city"), columns());
+    assertEquals(List.of("[1, York]", "[2, Bath]"), rows());
+    String before = metadata();
+    assertNull(problem(city));
+    assertEquals(before, metadata());
+  }
+
+  private String metadata() {
+    return ((HasTableOperations) table()).operations().current().metadataFileLocation();
+  }
+
+  @Test
+  void aColumnThatAnotherEngineRenamesIsFollowed() throws Exception {
+    IcebergTarget target = target(upserting().schema(), List.of("id"), "bucket 2 id");
+    batch(target, row(0, 0, 1, "one"), row(0, 1, 2, "two"));
+    try (Lake lake = open(target)) {
+      table().updateSchema().renameColumn("name", "n").renameColumn("id", "key").commit();
+      Lake.Start start = lake.start("id");
+      List<InternalRow> rows = List.of(row(0, 2, 1, "uno"), row(0, 3, 2, null));
+      lake.commit(start, List.of(write(target, start, rows)));
+    }
+    batch(target, row(0, 4, 3, "three"));
+    assertEquals(List.of("1 key", "2 n"), columns());
+    assertEquals(List.of("[1, uno]", "[3, three]"), rows());
+  }
+
+  @Test
+  void aColumnIsDroppedIfTheSinkHasWrittenIt() throws Exception {
+    batch(appending(), row(0, 0, 1, "one"));
+    table().updateSchema().addColumn("other", Types.StringType.get()).commit();
+    String id = schema(ID.formatted(false));
+    List<String> dropped = List.of("name", "other", "none");
+    IcebergTarget less = target(id, List.of("ID"), dropped, List.of(), List.of(), 0);
+    batch(less, new GenericInternalRow(values(2, 1)));
+    assertEquals(List.of("1 id", "3 other"), columns());
+    assertEquals(List.of("[1, null]", "[2, null]"), rows());
+    assertNull(problem(less));
+    // Another writer's column of the name stays.
+    table().updateSchema().addColumn("name", Types.StringType.get()).commit();
+    assertNull(problem(less));
+    assertEquals(List.of("1 id", "3 other", "4 name"), columns());
+    List<String> key = List.of("id");
+    assertTrue(new HadoopCatalog(conf, "file:" + folder).dropTable(TABLE));
+    batch(appending("identity 0 name"), row(0, 0, 1, "one"));
+    assertProblem("is partitioned by name: DROP_COLUMNS cannot drop it", less);
+    assertTrue(new HadoopCatalog(conf, "file:" + folder).dropTable(TABLE));
+    batch(upserting(), row(0, 0, 1, "one"));
+    String name = schema(NAME);
+    assertProblem(
+        "Cannot delete identifier field",
+        target(name, List.of("NAME"), key, List.of(), List.of(), 0));
+  }
+
+  @Test
+  void whetherAColumnWasRenamedInTheSourceHasToBeSaid() throws Exception {
+    batch(writing("TOWN", "town", "", ""), row(0, 0, 1, "York"));
+    assertProblem(
+        "the sink no longer writes town, and adds CITY. If CITY is town under another name,"
+            + " COLUMNS='*, CITY AS town' continues",
+        writing("CITY", "city", "", ""));
+    assertEquals(List.of("1 id", "2 town"), columns());
+    batch(writing("CITY", "town", "", ""), row(0, 1, 2, "Bath"));
+    batch(writing("CITY", "city", "", ""), row(0, 2, 3, "Ely"));
+    assertEquals(List.of("1 id", "2 city"), columns());
+    assertEquals(List.of("[1, York]", "[2, Bath]", "[3, Ely]"), rows());
+    batch(writing("PLACE", "place", "", "city"), row(0, 3, 4, "Rye"));
+    batch(writing("AREA", "area", "place", ""), row(0, 4, 5, "Kent"));
+    assertEquals(List.of("1 id", "2 city", "4 area"), columns());
+    // What went before and alone is no column that was renamed.
+    String id = schema(ID.formatted(false));
+    batch(target(id, List.of()), new GenericInternalRow(values(6, 5)));
+    batch(writing("PLACE", "place", "", ""), row(0, 6, 7, "Lyme"));
+    assertEquals(List.of("1 id", "2 city", "4 area", "5 place"), columns());
+  }
+
+  @Test
+  void aNameThatTheTableHasIsNoNewName() throws Exception {
+    batch(writing("TOWN", "town", "", ""), row(0, 0, 1, "York"));
+    table().updateSchema().addColumn("city", Types.StringType.get()).commit();
+    assertProblem("town cannot be renamed to city", writing("TOWN", "city", "", ""));
+    table().updateSchema().renameColumn("town", "place").commit();
+    List<String> both = List.of("TOWN", "PLACE");
+    String two = schema(TOWN.formatted("town"), TOWN.formatted("place").replace("3", "4"));
+    List<String> none = List.of();
+    assertProblem(
+        "TOWN and PLACE both are its column place", target(two, both, none, none, none, 0));
+  }
+
+  @Test
+  void columnsOfAnotherVersionAreNotRead() throws Exception {
+    batch(appending(), row(0, 0, 1, "one"));
+    table().updateProperties().set("streamsql.columns.O", "{\"version\": 2}").commit();
+    assertProblem("was written by another version of streamsql", appending());
+    // A table of a version without them: columns are known by their names.
+    table().updateProperties().remove("streamsql.columns.O").commit();
+    assertProblem("the sink no longer writes name", writing("TOWN", "town", "", ""));
+    batch(writing("TOWN", "name", "", ""), row(0, 1, 2, "two"));
+    assertEquals(List.of("[1, one]", "[2, two]"), rows());
+  }
+
   @Test
   void outdatedSnapshotsAreRemovedWhereTheSinkMayDoSo() throws Exception {
     IcebergTarget target = appending();
-    IcebergTarget brief =
-        new IcebergTarget(
-            "O",
-            "t",
-            "HADOOP",
-            target.properties(),
-            "shop.t",
-            target.schema(),
-            List.of(),
-            List.of(),
-            1,
-            List.of());
+    List<String> none = List.of();
+    IcebergTarget brief = target(target.schema(), target.columns(), none, none, none, 1);
     for (int n = 0; n < 5; n++) {
       batch(target, "id", numbered(0, n + 1));
     }
