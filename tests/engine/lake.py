@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from engine.live import Live
 from pyiceberg.manifest import DataFileContent, ManifestEntry
 from pyiceberg.table import StaticTable, Table
 
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import Record
+
+_OTHER_PYTHON = Path(__file__).parents[2] / "build" / "duckdb" / "bin" / "python"
+"""With DuckDB's extension for Iceberg, which is made for another version of DuckDB."""
+_READING = """
+import json, sys, duckdb
+from importlib.resources import files
+connection = duckdb.connect()
+for name in ("avro", "iceberg"):
+    folder = files(f"duckdb_extension_{name}") / "extensions" / f"v{duckdb.__version__}"
+    connection.execute(f"LOAD '{folder / (name + '.duckdb_extension')}'")
+print(json.dumps(connection.execute(f"FROM iceberg_scan('{sys.argv[1]}')").fetchall()))
+"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,23 @@ def upserted(table: Table | None, sink: str, *keys: str) -> Seen:
         connection.execute("SET TimeZone = 'UTC'")
         found = connection.execute(sql).fetchall()
     return Seen(_offsets(snapshot.summary, sink), sorted(found, key=str))
+
+
+def seen_by_duckdb(table: Table, sink: str) -> Seen:
+    """The rows of integers and texts as DuckDB reads them; skips the test where it is not
+    installed."""
+    if not _OTHER_PYTHON.is_file():
+        pytest.skip(
+            "python -m venv build/duckdb; build/duckdb/bin/pip install "
+            "duckdb-extension-iceberg==1.5.5 duckdb-extension-avro==1.5.5"
+        )
+    command = [str(_OTHER_PYTHON), "-c", _READING, table.metadata_location.removeprefix("file:")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    rows = [tuple(row) for row in json.loads(done.stdout)]
+    return Seen(_offsets(snapshot.summary, sink), sorted(rows, key=str))
 
 
 def _files(entries: Sequence[ManifestEntry], content: DataFileContent) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from awaiting import await_until
 from background import repeated
-from engine.lake import Seen, appended, records, table_in, upserted
+from engine.lake import Seen, appended, records, seen_by_duckdb, table_in, upserted
 from engine.live import PATIENCE, Live
 from engine.postgresql import PASSWORD, USER, Database, database
 from pyiceberg.catalog.sql import SqlCatalog
@@ -165,6 +165,29 @@ def test_a_table_is_upserted_and_deleted_from(lake: Lake) -> None:
     table = table_in(lake.folder)
     assert table is not None and table.schema().identifier_field_names() == {"id"}
     live.await_state(query, QueryState.RUNNING)
+
+
+@pytest.mark.slow
+def test_duckdb_reads_what_was_replaced_deleted_and_renamed(lake: Lake) -> None:
+    live = lake.live
+
+    def read() -> Seen:
+        table = table_in(lake.folder)
+        has_rows = table is not None and table.current_snapshot() is not None
+        return seen_by_duckdb(table, lake.sink) if table and has_rows else Seen({}, [])
+
+    live.run("CREATE TABLE $s (id INT PRIMARY KEY, name TEXT);")
+    live.run("INSERT INTO $s VALUES (1, 'one'), (2, 'two'), (3, NULL);")
+    lake.create("S", "PARTITION_BY='bucket(4, id)'")
+    await_rows(read, [(1, "one"), (2, "two"), (3, None)])
+    live.run("DELETE FROM $s WHERE id = 2; UPDATE $s SET name = 'uno' WHERE id = 1;")
+    await_rows(read, [(1, "uno"), (3, None)])
+    given = "PARTITION_BY='bucket(4, id)'", "COLUMNS='id AS number, name AS word'"
+    lake.create("S", *given, verb="CREATE OR REPLACE")
+    live.run("INSERT INTO $s VALUES (2, 'again'); UPDATE $s SET name = 'eins' WHERE id = 1;")
+    seen = await_rows(read, [(1, "eins"), (2, "again"), (3, None)])
+    assert sum(seen.offsets.values()) >= 7
+    assert set(_columns(lake)) == {"number", "word"}
 
 
 def test_columns_are_renamed_and_dropped_with_their_rows(lake: Lake) -> None:
