@@ -1,14 +1,15 @@
-"""Spark's classes, parsed and verified once: a class data sharing archive halves the start's work.
+"""Makes the class data archives of Spark and of the embedded broker: they halve a start's work.
 
-`python -m streamsql.executor.class_archive` makes it, which takes about a minute; a session
-uses it if it is there. It lies in the cache folder and holds for one Java and one class path. What
-is in it are the classes of a few queries that have run, from their SQL to their records.
+`python -m streamsql.executor.class_archive` makes them, which takes about a minute; a JVM uses its
+archive if it is there (jvm/archives.py). What is in them are the classes of a few queries that have
+run, from their SQL to their records.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,13 @@ from streamsql.data_folder import DataDir
 from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.streaming import lower
 from streamsql.executor.queries.start import Trigger, start
-from streamsql.executor.spark.class_path import archive_path, java_and_class_path
+from streamsql.executor.spark.class_path import java_and_class_path
 from streamsql.executor.spark.session import SparkRuntime
+from streamsql.jvm.archives import Program, archive_path
+from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.cache import exclusive
-from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.jvm.jars import ensure_jars
+from streamsql.kafka.broker import start_detached, stop_detached
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 from streamsql.parser import parse
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OTHERS = 2
-"""Archives of other jars that are kept; each has 190 MB."""
+"""Archives of other jars that are kept, of each program; those of Spark have 190 MB."""
+_DUMP_SECONDS = 120.0
+"""How long a JVM may take to write its classes."""
 
 _TRAINING_SECONDS = 60
 _RECORDS = 200
@@ -53,30 +59,49 @@ _QUERIES = (
 )
 
 
-def ensure_class_archive() -> Path:
-    """The archive, made if it is missing; ExternalError where Spark or Kafka does not start."""
-    path = archive_path(*java_and_class_path())
-    with exclusive(path.parent / ".lock"):
-        if not path.is_file():
-            make_room(path.parent)
+def archive_paths() -> dict[Program, Path]:
+    """The archives of this Java and these jars, made or not."""
+    java, class_path = java_and_class_path()
+    broker = [ensure_runtime_jar(), *ensure_jars("kafka")]
+    return {
+        "spark": archive_path("spark", java, class_path),
+        "kafka": archive_path("kafka", java, broker),
+    }
+
+
+def ensure_class_archives() -> dict[Program, Path]:
+    """The archives, made if one is missing; ExternalError where Spark or Kafka does not start."""
+    paths = archive_paths()
+    with exclusive(paths["spark"].parent / ".lock"):
+        if not all(path.is_file() for path in paths.values()):
+            for program, path in paths.items():
+                make_room(path.parent, program)
             with tempfile.TemporaryDirectory(prefix=".training-", dir=path.parent) as name:
-                folder = Path(name)
-                written = folder / "archive.jsa"
-                runtime = SparkRuntime(folder, master="local[8]", archive_to=written)
-                try:
-                    with EmbeddedBroker(DataDir.at(folder / "broker")) as broker:
-                        _train(runtime.start(), broker.bootstrap, folder)
-                finally:
-                    runtime.stop()
-                if written.is_file():
-                    os.replace(written, path)
-    return path
+                _make(Path(name), paths)
+    return paths
 
 
-def make_room(folder: Path) -> None:
-    """Delete all archives but the newest OTHERS: who has several checkouts changes between them."""
-    archives = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for outdated in archives[OTHERS:]:
+def _make(folder: Path, paths: Mapping[Program, Path]) -> None:
+    written: dict[Program, Path] = {program: folder / f"{program}.jsa" for program in paths}
+    runtime = SparkRuntime(folder, master="local[8]", archive_to=written["spark"])
+    data = DataDir.at(folder / "broker")
+    try:
+        broker = start_detached(data, archive_to=written["kafka"])
+        assert broker.bootstrap is not None
+        _train(runtime.start(), broker.bootstrap, folder)
+    finally:
+        runtime.stop()
+        stop_detached(data, _DUMP_SECONDS)
+    for program, path in written.items():
+        if path.is_file():
+            os.replace(path, paths[program])
+
+
+def make_room(folder: Path, program: Program) -> None:
+    """Delete all archives of a program but the newest OTHERS: who has several checkouts changes
+    between them."""
+    found = folder.glob(f"{program}-*.jsa")
+    for outdated in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)[OTHERS:]:
         outdated.unlink()
 
 
@@ -131,4 +156,4 @@ def _run(query: str, client: KafkaClient, context: LoweringContext) -> None:
 
 
 if __name__ == "__main__":
-    ensure_class_archive()
+    ensure_class_archives()

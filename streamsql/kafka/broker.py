@@ -151,9 +151,14 @@ class EmbeddedBroker:
         self.stop()
 
 
-def start_detached(data: DataDir, progress: Progress | None = None) -> BrokerStatus:
-    """Starts a broker that outlives this process, unless one is running."""
-    _find_or_spawn(data, attached=False, timeout=START_SECONDS, progress=progress)
+def start_detached(
+    data: DataDir, progress: Progress | None = None, archive_to: Path | None = None
+) -> BrokerStatus:
+    """Starts a broker that outlives this process, unless one is running. `archive_to`: where it
+    writes its classes when it is stopped."""
+    _find_or_spawn(
+        data, attached=False, timeout=START_SECONDS, progress=progress, archive_to=archive_to
+    )
     return broker_status(data)
 
 
@@ -203,6 +208,7 @@ def _find_or_spawn(
     timeout: float,
     progress: Progress | None,
     wanted: Callable[[], bool] = lambda: True,
+    archive_to: Path | None = None,
 ) -> tuple[str, subprocess.Popen[bytes] | None]:
     """The broker's address, and its process if it was started here. ExternalError, after killing
     it, if the broker is no longer `wanted` while it starts."""
@@ -218,7 +224,7 @@ def _find_or_spawn(
             _terminate(process, STOP_SECONDS)
         _check_space(data)
         ports = choose_ports(record.ports if record else None)
-        started = _spawn(data, ports, jars, attached=attached)
+        started = _spawn(data, ports, jars, attached, archive_to)
         _Record(ports, started.pid, attached, os.getpid()).write(data.broker_record)
         try:
             _await_answer(ports, deadline, lambda: started.poll() is None and wanted(), data)
@@ -244,13 +250,13 @@ def _check_space(data: DataDir) -> None:
 
 
 def _spawn(
-    data: DataDir, ports: Ports, jars: list[Path], *, attached: bool
+    data: DataDir, ports: Ports, jars: list[Path], attached: bool, archive_to: Path | None
 ) -> subprocess.Popen[bytes]:
     config = write_config(data, ports)
     with (data.logs / "kafka.out").open("wb") as output:
         # A session of its own: Ctrl-C in the terminal is for the engine, not for the broker.
         return subprocess.Popen(
-            command(data, config, jars, attached=attached),
+            command(data, config, jars, attached=attached, archive_to=archive_to),
             stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

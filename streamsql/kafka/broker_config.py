@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamsql.data_folder import DataDir
+from streamsql.jvm.archives import archive_options
 from streamsql.jvm.java import OPTIMIZED_LATE, find_java
 from streamsql.jvm.servers import HOST, escaped, free_ports, is_free, write_logging
 
@@ -104,10 +105,19 @@ def write_config(data: DataDir, ports: Ports) -> Path:
     return path
 
 
-def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool) -> list[str]:
-    """The command line; `attached` makes the process end with its standard input."""
+def command(
+    data: DataDir,
+    config: Path,
+    jars: Sequence[Path],
+    *,
+    attached: bool,
+    archive_to: Path | None = None,
+) -> list[str]:
+    """The command line; `attached` makes the process end with its standard input. `archive_to`:
+    where it writes its classes on exit."""
+    java = find_java()
     return [
-        str(find_java().program),
+        str(java.program),
         marker(data),
         "-Xms64m",
         "-Xmx512m",
@@ -116,6 +126,7 @@ def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool
         # what load costs (6 queries, 20,000 records/s: 0.55 in place of 0.75 cores).
         *OPTIMIZED_LATE,
         "-Xshare:auto",
+        *archive_options("kafka", java, jars, archive_to),
         "-XX:-UsePerfData",
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={data.kafka / 'log4j2.xml'}",

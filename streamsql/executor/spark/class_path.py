@@ -1,14 +1,11 @@
-"""Command line of Spark's JVM: Java, class path, and class archive."""
+"""Command line of Spark's JVM: Java and class path."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from streamsql.jvm.build import ensure_runtime_jar
-from streamsql.jvm.cache import cache_dir
 from streamsql.jvm.ivy import pyspark_jars_dir
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import Java, find_java
@@ -34,12 +31,3 @@ def class_path_of(jars: Sequence[Path]) -> list[str]:
     pyspark = pyspark_jars_dir()
     used = sorted(set(pyspark.glob("*.jar")) - set(pyspark.glob(_UNUSED)))
     return [str(jar) for jar in (*jars, *used)]
-
-
-def archive_path(java: Java, class_path: Sequence[str]) -> Path:
-    """Where the archive for this Java and these jars is, or would be."""
-    key = hashlib.sha256(f"{java.home} {java.version}".encode())
-    for entry in class_path:
-        stat = os.stat(entry)
-        key.update(f"{entry} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return cache_dir() / "cds" / f"spark-{key.hexdigest()[:16]}.jsa"

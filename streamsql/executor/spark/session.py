@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 from streamsql.executor.spark.bridge import Bridge
-from streamsql.executor.spark.class_path import archive_path, class_path_of, java_and_jars
+from streamsql.executor.spark.class_path import class_path_of, java_and_jars
 from streamsql.executor.spark.cluster import (
     DEFAULT_MASTER,
     cluster_environment,
@@ -36,8 +36,9 @@ from streamsql.executor.spark.gateway import (
 )
 from streamsql.executor.spark.jvm_ends import JvmEnds
 from streamsql.executor.spark.log import configured_log
+from streamsql.jvm.archives import archive_options
 from streamsql.jvm.jars import Progress, ensure_jars
-from streamsql.jvm.java import OPTIMIZED_LATE, Java
+from streamsql.jvm.java import OPTIMIZED_LATE
 from streamsql.jvm.lock import Group
 from streamsql.waiting import await_condition
 
@@ -264,7 +265,8 @@ class SparkRuntime:
             jar for group in self._further_jars for jar in ensure_jars(group, self._progress)
         ]
         self._scratch = Path(tempfile.mkdtemp(prefix="streamsql-spark-"))
-        options = [*self._jvm_options(), *self._archive_options(java, class_path)]
+        archive = archive_options("spark", java, class_path, self._archive_to)
+        options = [*self._jvm_options(), *archive]
         # Behind all others: what the archive knows has to be the begin of the class path.
         command = JvmCommand(java, options, [*class_path, *map(str, further)])
         output = self.log_file.with_name("spark-jvm.log")
@@ -294,12 +296,6 @@ class SparkRuntime:
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         }
         return merged({**SETTINGS, **own}, self._settings)
-
-    def _archive_options(self, java: Java, class_path: list[str]) -> list[str]:
-        if self._archive_to is not None:
-            return [f"-XX:ArchiveClassesAtExit={self._archive_to}"]
-        archive = archive_path(java, class_path)
-        return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
     def _jvm_options(self) -> list[str]:
         configuration = configured_log(self.log_file)
