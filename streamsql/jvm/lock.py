@@ -17,6 +17,7 @@ Group = Literal[
     "connect",
     "postgresql",
     "postgresql-source",
+    "sqlite",
     "s3",
     "iceberg",
     "java-lint",
@@ -26,7 +27,8 @@ Group = Literal[
 ]
 """`spark`: the connector, always needed; `kafka`: the embedded broker; `connect`: the embedded
 Connect worker, fetched by the first `CREATE CONNECTOR`; `postgresql`: the driver of
-lookup tables, fetched by the first query that asks a database; `postgresql-source`: Debezium, which
+lookup tables and sinks, fetched by the first query that uses a database; `sqlite`: that of sinks in
+files of SQLite; `postgresql-source`: Debezium, which
 captures tables of PostgreSQL; `s3`: the client of object stores, for checkpoints that are in one;
 `iceberg`: fetched by the first query that writes a table of it, and in a checkout by the build; in
 a checkout alone: `java-lint` and `java-test`, what checks and

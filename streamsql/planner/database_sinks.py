@@ -9,7 +9,7 @@ from streamsql.planner.sink_rows import check_whole, mode_of, row_keys
 from streamsql.planner.with_clause.databases import (
     database_password,
     database_table,
-    database_url,
+    sink_url,
 )
 from streamsql.planner.with_clause.properties import WithProperties
 
@@ -27,7 +27,7 @@ def database_target(
         source.name,
         query_id,
         "JDBC",
-        database_url(given, "sink", statement.span),
+        sink_url(given, statement.span),
         mode_of(given, source),
         text,
         database_table("TABLE", given, statement.span),

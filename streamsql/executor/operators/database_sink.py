@@ -33,7 +33,7 @@ def target_of(node: DatabaseSink, scope: Scope) -> DatabaseTarget:
         url=target.path,
         user=target.user,
         password=target.password,
-        jars=tuple(database_driver(scope.context.spark)),
+        jars=tuple(database_driver(scope.context.spark, target.path)),
         table=target.table,
         columns=tuple(c.name for c in columns),
         types=tuple(_JSON if _is_nested(c.type) else to_sql(c.type) for c in columns),

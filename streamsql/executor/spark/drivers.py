@@ -6,15 +6,24 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
+from streamsql.errors import UnsupportedError
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.jvm.jars import ensure_jars
+from streamsql.planner.with_clause.databases import SQLITE
 
 
-def database_driver(session: SparkSession) -> list[str]:
-    """The files of PostgreSQL's driver, downloaded if necessary, and sent to other machines."""
-    jars = [str(path) for path in ensure_jars("postgresql")]
+def database_driver(session: SparkSession, url: str = "") -> list[str]:
+    """The files of the driver for a URL, PostgreSQL's by default, downloaded if necessary, and sent
+    to other machines. UnsupportedError for a file of SQLite with other machines."""
     spark = session.sparkContext
-    if not is_this_machine(spark.master or "local"):
+    is_local, is_file = is_this_machine(spark.master or "local"), url.startswith(SQLITE)
+    if is_file and not is_local:
+        raise UnsupportedError(
+            "a sink in SQLite needs Spark on the machine of the file",
+            hint="Run the engine without --master, or use PostgreSQL.",
+        )
+    jars = [str(path) for path in ensure_jars("sqlite" if is_file else "postgresql")]
+    if not is_local:
         for jar in jars:
             cast(Any, spark)._jsc.addJar(jar)
     return jars

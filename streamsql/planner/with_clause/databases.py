@@ -8,7 +8,9 @@ from streamsql.errors import ConfigError, Span, UnsupportedError
 from streamsql.planner.with_clause.properties import WithProperties, names_taken
 
 EXAMPLE = "jdbc:postgresql://localhost:5432/shop"
+SQLITE = "jdbc:sqlite:"
 _POSTGRESQL = "jdbc:postgresql:"
+_FILE = re.compile(r"jdbc:sqlite:/[^?]+")
 _SECRET = re.compile(r"\$\{(env:[^:{}]+|file:[^{}]+:[^:{}]+)\}")
 _IN_URL = re.compile(r"[?&;](password|sslpassword)=|//[^/@]*:[^/@]*@", re.IGNORECASE)
 _TABLE = re.compile(r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")(?:\.(?:[A-Za-z_]\w*|"(?:[^"]|"")+")){0,2}')
@@ -44,11 +46,28 @@ def database_url(given: WithProperties, what: str, span: Span | None) -> str:
     url = needed("URL", f"It is the address of the database: URL='{EXAMPLE}'.", given, span)
     if not url.startswith(_POSTGRESQL):
         raise UnsupportedError(
-            f"only PostgreSQL is supported for {what}s",
+            f"only {_supported(what)} supported for {what}s",
             hint=f"URL='{EXAMPLE}'.",
             span=given.span("URL"),
         )
     check_password_free(url, given)
+    return url
+
+
+def _supported(what: str) -> str:
+    return "PostgreSQL and SQLite are" if what == "sink" else "PostgreSQL is"
+
+
+def sink_url(given: WithProperties, span: Span | None) -> str:
+    """As `database_url`, or a file of SQLite, which has no login."""
+    url = given.text("URL") or ""
+    if not url.startswith(SQLITE):
+        return database_url(given, "sink", span)
+    if not _FILE.fullmatch(url):
+        raise given.invalid("URL", "it names no file by its full path", f"{SQLITE}/data/shop.db")
+    for name in ("USER", "PASSWORD"):
+        if given.text(name) is not None:
+            raise ConfigError(f"a file of SQLite has no {name}", span=given.span(name))
     return url
 
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -27,7 +28,8 @@ import java.util.regex.Pattern;
  */
 public record Database(String url, String user, String password, List<String> jars)
     implements Serializable {
-  private static final String DRIVER = "org.postgresql.Driver";
+  private static final String POSTGRESQL = "org.postgresql.Driver";
+  private static final String SQLITE = "org.sqlite.JDBC";
   private static final int SECONDS_TO_CONNECT = 5;
   private static final Pattern FOLDED = Pattern.compile("[A-Z_][A-Z0-9_]*");
 
@@ -49,7 +51,7 @@ public record Database(String url, String user, String password, List<String> ja
     put(properties, "user", user);
     put(properties, "password", password);
     String resolved = References.resolved(url, System.getenv());
-    Connection connection = driver(jars).connect(resolved, properties);
+    Connection connection = driver().connect(resolved, properties);
     if (connection == null) {
       throw new SQLException("the driver does not know the URL " + url);
     }
@@ -70,31 +72,32 @@ public record Database(String url, String user, String password, List<String> ja
 
   // -- the driver, which only users of a database need on the class path --------------------------
 
-  private static volatile Driver driver;
+  private static final Map<String, Driver> DRIVERS = new ConcurrentHashMap<>();
 
-  private static Driver driver(List<String> jars) throws SQLException {
-    Driver found = driver;
+  private Driver driver() throws SQLException {
+    String name = url.startsWith("jdbc:sqlite:") ? SQLITE : POSTGRESQL;
+    Driver found = DRIVERS.get(name);
     if (found == null) {
-      found = loaded(jars);
-      driver = found;
+      found = loaded(name, jars);
+      DRIVERS.put(name, found);
     }
     return found;
   }
 
-  private static Driver loaded(List<String> jars) throws SQLException {
+  private static Driver loaded(String name, List<String> jars) throws SQLException {
     List<Supplier<ClassLoader>> loaders = new ArrayList<>();
     loaders.add(() -> Thread.currentThread().getContextClassLoader());
     loaders.add(Database.class::getClassLoader);
     loaders.add(() -> new URLClassLoader(urls(jars), Database.class.getClassLoader()));
     for (Supplier<ClassLoader> loader : loaders) {
       try {
-        Class<?> found = Class.forName(DRIVER, true, loader.get());
+        Class<?> found = Class.forName(name, true, loader.get());
         return (Driver) found.getDeclaredConstructor().newInstance();
       } catch (ReflectiveOperationException e) {
         // Another loader may find it.
       }
     }
-    throw new SQLException("the class path lacks the driver " + DRIVER);
+    throw new SQLException("the class path lacks the driver " + name);
   }
 
   private static URL[] urls(List<String> jars) {

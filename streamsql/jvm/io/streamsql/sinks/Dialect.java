@@ -1,5 +1,9 @@
 package io.streamsql.sinks;
 
+import java.sql.SQLException;
+import java.time.LocalTime;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -19,10 +23,76 @@ enum Dialect {
       Set.of("42P01"),
       // Data exceptions, cardinality, constraints, WITH CHECK OPTION, RAISE of a trigger.
       Set.of("21", "22", "23", "44", "P0"),
-      Set.of("54000"));
+      Set.of("54000")),
+
+  /** Its driver has codes of its own instead of SQL states, and its columns hold any value. */
+  SQLITE(
+      "jdbc:sqlite:",
+      // Two transactions that read before they write would exclude each other.
+      Map.of("transaction_mode", "IMMEDIATE"),
+      "PRAGMA busy_timeout = 5000",
+      "PRAGMA defer_foreign_keys = OFF",
+      Set.of(),
+      Set.of(),
+      Set.of()) {
+    @Override
+    boolean isMissing(SQLException e) {
+      return code(e) == 1 && e.getMessage().contains("no such table");
+    }
+
+    @Override
+    boolean refusesRow(SQLException e) {
+      // TOOBIG, CONSTRAINT, MISMATCH.
+      return Set.of(18, 19, 20).contains(code(e));
+    }
+
+    @Override
+    boolean lasts(SQLException e) {
+      // ERROR, READONLY, AUTH, NOTADB.
+      return Set.of(1, 8, 23, 26).contains(code(e));
+    }
+
+    @Override
+    boolean isDuplicate(SQLException e) {
+      return code(e) == 19;
+    }
+
+    private int code(SQLException e) {
+      return e.getErrorCode() & 0xff;
+    }
+
+    @Override
+    boolean fits(ColumnType type, int there) {
+      return true;
+    }
+
+    @Override
+    Object sent(Object value) {
+      if (value instanceof OffsetDateTime time) {
+        return STAMP.format(time);
+      }
+      return value instanceof LocalTime time ? TIME.format(time) : value;
+    }
+
+    @Override
+    String type(ColumnType type, String declared) {
+      return switch (type) {
+        case DOUBLE -> "real";
+        // A number of more digits would be rounded.
+        case DECIMAL -> SinkRows.digits(declared)[0] > 15 ? "text" : "numeric";
+        case BYTES -> "blob";
+        case STRING, DATE, TIME, TIMESTAMP, JSON -> "text";
+        case BOOLEAN, INTEGER, BIGINT -> type.name().toLowerCase(Locale.ROOT);
+      };
+    }
+  };
 
   /** Errors that remain until someone changes the table or the rights. */
   private static final Set<String> LASTING = Set.of("0A", "3F", "42");
+
+  private static final DateTimeFormatter STAMP =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSS");
+  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss.SSS");
 
   private final String prefix;
   private final Map<String, String> properties;
@@ -79,17 +149,23 @@ enum Dialect {
     return transaction;
   }
 
-  boolean isMissing(String state) {
-    return missing.contains(state);
+  boolean isMissing(SQLException e) {
+    return missing.contains(e.getSQLState());
   }
 
   /** Whether the row is at fault, rather than the connection, the server or the table. */
-  boolean refusesRow(String state) {
+  boolean refusesRow(SQLException e) {
+    String state = e.getSQLState();
     return state != null && (refusing.contains(group(state)) || alsoRefusing.contains(state));
   }
 
-  boolean lasts(String state) {
-    return state != null && LASTING.contains(group(state));
+  boolean lasts(SQLException e) {
+    return e.getSQLState() != null && LASTING.contains(group(e.getSQLState()));
+  }
+
+  /** Whether a row has the key of another one. */
+  boolean isDuplicate(SQLException e) {
+    return e.getSQLState() != null && group(e.getSQLState()).equals("23");
   }
 
   private static String group(String state) {
@@ -128,6 +204,16 @@ enum Dialect {
   String delete(String table, List<String> keys) {
     String equal = keys.stream().map(key -> key + " = ?").collect(Collectors.joining(" AND "));
     return "DELETE FROM " + table + " WHERE " + equal;
+  }
+
+  /** Whether a column of the type {@code there}, of {@link java.sql.Types}, can hold the values. */
+  boolean fits(ColumnType type, int there) {
+    return type.fits(there);
+  }
+
+  /** A value as the driver takes it. */
+  Object sent(Object value) {
+    return value;
   }
 
   /** The type of a created column. */

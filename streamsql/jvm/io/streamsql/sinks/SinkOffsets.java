@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.SQLIntegrityConstraintViolationException;
 import java.sql.Statement;
 
 /**
@@ -21,6 +20,7 @@ final class SinkOffsets {
 
   private static final Place NOWHERE = new Place(-1, -1);
 
+  private final Dialect dialect;
   private final String table;
   private final String topic;
   private final String sink;
@@ -30,6 +30,7 @@ final class SinkOffsets {
    * @param sink identifies the checkpoint: a new sink of the same name begins at the start
    */
   SinkOffsets(JdbcTarget target, String sink, long batch) {
+    this.dialect = target.dialect();
     this.table = target.offsets();
     this.topic = target.topic();
     this.sink = sink;
@@ -59,7 +60,7 @@ final class SinkOffsets {
       statement.setLong(5, NOWHERE.offset);
       statement.executeUpdate();
     } catch (SQLException e) {
-      if (!isDuplicate(e)) {
+      if (!dialect.isDuplicate(e)) {
         throw e;
       }
       return find(connection, partition);
@@ -111,11 +112,5 @@ final class SinkOffsets {
     statement.setString(at, sink);
     statement.setString(at + 1, topic);
     statement.setInt(at + 2, partition);
-  }
-
-  private static boolean isDuplicate(SQLException e) {
-    String state = e.getSQLState();
-    return e instanceof SQLIntegrityConstraintViolationException
-        || (state != null && state.startsWith("23"));
   }
 }

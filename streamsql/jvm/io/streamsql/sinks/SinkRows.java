@@ -47,7 +47,7 @@ final class SinkRows {
   }
 
   /** Precision and scale of a DECIMAL. */
-  private static int[] digits(String declared) {
+  static int[] digits(String declared) {
     int open = declared.indexOf('(');
     if (open < 0) {
       return new int[] {0, 0};
@@ -90,7 +90,7 @@ final class SinkRows {
     try {
       send(connection, changes);
     } catch (SQLException e) {
-      if (!dialect.refusesRow(e.getSQLState())) {
+      if (!dialect.refusesRow(e)) {
         throw e;
       }
       connection.rollback(before);
@@ -152,7 +152,7 @@ final class SinkRows {
       if (value == null) {
         statement.setNull(i + 1, types[at].sent());
       } else {
-        statement.setObject(i + 1, value, types[at].sent());
+        statement.setObject(i + 1, dialect.sent(value), types[at].sent());
       }
     }
   }

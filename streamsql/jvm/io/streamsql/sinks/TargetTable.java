@@ -39,7 +39,7 @@ final class TargetTable {
       }
       return problem;
     } catch (SQLException e) {
-      if (dialect.lasts(e.getSQLState())) {
+      if (dialect.lasts(e)) {
         return "the table " + target.table() + ": " + e.getMessage().lines().findFirst().orElse("");
       }
       throw e;
@@ -59,7 +59,7 @@ final class TargetTable {
       }
       return columns;
     } catch (SQLException e) {
-      if (dialect.isMissing(e.getSQLState())) {
+      if (dialect.isMissing(e)) {
         return null;
       }
       throw e;
@@ -90,7 +90,7 @@ final class TargetTable {
         return "the table %s has no column %s, which would be %s"
             .formatted(target.table(), names.get(i), type(declared));
       }
-      if (!ColumnType.of(declared).fits(column.type)) {
+      if (!dialect.fits(ColumnType.of(declared), column.type)) {
         return "the column %s of the table %s is %s, which cannot hold %s"
             .formatted(names.get(i), target.table(), column.typeName, declared);
       }

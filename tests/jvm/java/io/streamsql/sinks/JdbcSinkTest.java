@@ -15,6 +15,7 @@ import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.sinks.PlayedDatabase.Commit;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
 import java.sql.Types;
 import java.time.LocalDate;
 import java.time.LocalTime;
@@ -193,13 +194,41 @@ class JdbcSinkTest {
   void errorsOfPostgresql() {
     Dialect dialect = Dialect.POSTGRESQL;
     for (String state : List.of("22003", "23505", "23502", "44000", "P0001", "54000")) {
-      assertTrue(dialect.refusesRow(state), state);
+      assertTrue(dialect.refusesRow(new SQLException("", state)), state);
     }
     for (String state : List.of("08006", "40P01", "53300", "57P01", "42P01", "25006")) {
-      assertFalse(dialect.refusesRow(state), state);
+      assertFalse(dialect.refusesRow(new SQLException("", state)), state);
     }
-    assertFalse(dialect.refusesRow(null));
-    assertTrue(dialect.lasts("42501") && dialect.lasts("3F000") && !dialect.lasts("28P01"));
+    assertFalse(dialect.refusesRow(new SQLException("")));
+    for (String state : List.of("42501", "3F000")) {
+      assertTrue(dialect.lasts(new SQLException("", state)), state);
+    }
+    assertFalse(dialect.lasts(new SQLException("", "28P01")));
+  }
+
+  @Test
+  void errorsOfSqlite() {
+    Dialect dialect = Dialect.of("jdbc:sqlite:/data/shop.db");
+    SQLException missing = new SQLException("no such table: t", null, 1);
+    SQLException duplicate = new SQLException("UNIQUE constraint failed", null, 19 | (8 << 8));
+    SQLException busy = new SQLException("database is locked", null, 5);
+    assertTrue(dialect.isMissing(missing) && dialect.lasts(missing));
+    assertTrue(dialect.refusesRow(duplicate) && dialect.isDuplicate(duplicate));
+    assertFalse(dialect.isMissing(busy) || dialect.lasts(busy) || dialect.refusesRow(busy));
+  }
+
+  @Test
+  void valuesOfSqlite() {
+    Dialect dialect = Dialect.SQLITE;
+    assertEquals(
+        "1970-01-01 00:00:00.001",
+        dialect.sent(OffsetDateTime.parse("1970-01-01T00:00:00.001500Z")));
+    assertEquals("12:00:00.000", dialect.sent(LocalTime.NOON));
+    assertEquals(7, dialect.sent(7));
+    assertEquals("numeric", dialect.type(ColumnType.DECIMAL, "DECIMAL(15, 2)"));
+    assertEquals("text", dialect.type(ColumnType.DECIMAL, "DECIMAL(16, 2)"));
+    assertEquals("bigint", dialect.type(ColumnType.BIGINT, "BIGINT"));
+    assertTrue(dialect.fits(ColumnType.STRING, Types.INTEGER));
   }
 
   @Test
