@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -234,6 +236,37 @@ def test_what_a_reference_refers_to_is_in_no_answer(worker: Worker) -> None:
             'topics' = 't', 'tasks.max' = '${env:TEST_CONNECT_SECRET}');""")
     assert raised.value.detail == "tasks.max: Invalid value behind the reference."
     assert SECRET not in repr(raised.value.ksqldb)
+
+
+@pytest.mark.slow
+def test_a_plugin_from_maven_is_installed_and_run(
+    tmp_path: Path, broker: EmbeddedBroker, kafka: KafkaClient, topic_name: str
+) -> None:
+    """Kafka's MirrorMaker, with all that it needs at run time."""
+    data = tmp_path / "data"
+    install_command = [str(Path(sys.executable).with_name("streamsql")), "connectors", "install"]
+    plugin = "org.apache.kafka:connect-mirror:4.3.1"
+    subprocess.run([*install_command, plugin, "--data", str(data)], check=True)
+    kafka.create_topic(topic_name, 2)
+    kafka.produce(topic_name, [NewRecord(b"%d" % n, b"v%d" % n) for n in range(100)])
+    worker, converters = Worker(tmp_path, broker.bootstrap), "org.apache.kafka.connect.converters"
+    try:
+        worker.engine.run(f"""CREATE SOURCE CONNECTOR mirror WITH (
+            'connector.class' = 'org.apache.kafka.connect.mirror.MirrorSourceConnector',
+            'source.cluster.alias' = 'here', 'target.cluster.alias' = 'there',
+            'source.cluster.bootstrap.servers' = '{broker.bootstrap}',
+            'target.cluster.bootstrap.servers' = '{broker.bootstrap}',
+            'topics' = '{topic_name}', 'replication.factor' = 1, 'sync.topic.acls.enabled' = false,
+            'offset-syncs.topic.replication.factor' = 1,
+            'key.converter' = '{converters}.ByteArrayConverter',
+            'value.converter' = '{converters}.ByteArrayConverter');""")
+        copy = f"here.{topic_name}"
+        await_until(lambda: len(values(kafka, copy)) >= 100, "the copies", PATIENCE, every=0.5)
+        assert sorted(values(kafka, copy), key=str) == sorted(values(kafka, topic_name), key=str)
+        assert copy in worker.engine.texts("DESCRIBE CONNECTOR mirror;")
+        worker.engine.run("DROP CONNECTOR mirror;")
+    finally:
+        worker.close()
 
 
 def test_it_rests_within_its_bound(worker: Worker) -> None:
