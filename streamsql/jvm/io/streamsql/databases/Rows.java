@@ -23,8 +23,14 @@ public final class Rows {
    */
   public static List<List<String>> of(Database database, String sql, List<String> parameters)
       throws IOException, SQLException {
-    try (Connection connection = database.open(SECONDS, Map.of());
-        PreparedStatement statement = connection.prepareStatement(sql)) {
+    try (Connection connection = database.open(SECONDS, Map.of())) {
+      return of(connection, sql, parameters);
+    }
+  }
+
+  static List<List<String>> of(Connection connection, String sql, List<String> parameters)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
       for (int i = 0; i < parameters.size(); i++) {
         statement.setString(i + 1, parameters.get(i));
       }
