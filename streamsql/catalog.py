@@ -217,7 +217,7 @@ class ExternalSink:
     @property
     def of_all(self) -> bool:
         """Whether it is FROM ALL TABLES: it has no query, but a sink for each of them, and `table`
-        is their namespace."""
+        ends in `.*`."""
         return not self.reads
 
     @property

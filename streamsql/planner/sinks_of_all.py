@@ -89,7 +89,7 @@ def plan_sink_of_all(statement: CreateSinkOfAll, planning: Planning) -> SinkOfAl
             warehouse_of(given, statement),
             "",
             to_sql(plain),
-            tables[1],
+            tables[0],
             given.text("USER") or "",
             database_password(given),
         )
@@ -110,7 +110,7 @@ def parts_of(sink: ExternalSink, catalog: Catalog) -> Iterator[CreateSink]:
 
 
 def _part(sink: ExternalSink, whole: CreateSinkOfAll, source: Source) -> CreateSink:
-    table = f"{sink.table}.{name_in_table(source.name)}"
+    table = f"{sink.table.removesuffix('*')}{name_in_table(source.name)}"
     properties = (
         *(given for given in whole.properties if given.name != "TABLE"),
         Property("TABLE", table),

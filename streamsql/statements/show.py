@@ -176,7 +176,10 @@ def _views(context: Context, extended: bool) -> Iterable[Result]:
 def _sinks(context: Context, extended: bool) -> Iterable[Result]:
     found = sorted(context.state.catalog.sinks.values(), key=lambda sink: sink.name)
     fields = _fields("Sink Name", "Reads", "Connection", "Path", "Format", "Query ID")
-    rows = [(s.name, s.reads, s.connection, s.place, s.format, s.query_id) for s in found]
+    rows = [
+        (s.name, s.reads or "ALL TABLES", s.connection, s.place, s.format, s.query_id)
+        for s in found
+    ]
     return [Rows(fields, rows)]
 
 

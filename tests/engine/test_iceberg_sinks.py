@@ -258,6 +258,33 @@ def test_all_tables_are_in_the_lake_and_later_ones_follow(lake: Lake) -> None:
     assert not [name for name in engine.catalog().sinks if name.startswith(whole)]
 
 
+@pytest.mark.slow
+def test_a_sink_of_all_tables_continues_after_a_restart(lake: Lake) -> None:
+    live = lake.live
+    whole = live.name("W")
+    live.run("CREATE TABLE $s (id INT PRIMARY KEY, name TEXT); INSERT INTO $s VALUES (1, 'one');")
+    given = f"CONNECTION='ICEBERG', WAREHOUSE='{lake.warehouse}', TABLE='shop.*'"
+    created = f"CREATE SINK {whole} FROM ALL TABLES WITH ({given}, COMMIT_INTERVAL='1 SECOND');"
+    list(live.engine.execute(created, live.session))
+
+    def read(name: str) -> Seen:
+        table = table_in(lake.warehouse / "shop" / live.name(name).lower())
+        return upserted(table, f"{whole}_{live.name(name)}", "id")
+
+    await_rows(lambda: read("S"), [(1, "one")])
+    before = live.engine.catalog().sinks
+    live.restart()
+    live.run("CREATE TABLE $t (id INT PRIMARY KEY, n INT); INSERT INTO $t VALUES (1, 10);")
+    live.run("INSERT INTO $s VALUES (2, 'two');")
+    await_rows(lambda: read("T"), [(1, 10)])
+    await_rows(lambda: read("S"), [(1, "one"), (2, "two")])
+    after = live.engine.catalog().sinks
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() == {f"{whole}_{live.name('T')}"}
+    shown = live.texts("SHOW SINKS;")
+    assert any("ALL TABLES" in line for line in shown), shown
+
+
 def _plan(live: Live, sink: str) -> str:
     found = live.engine.catalog().sinks[sink]
     return "\n".join(live.texts(f"EXPLAIN {found.query_id};"))
