@@ -135,12 +135,26 @@ class QueryFlow:
 
 
 @dataclass(frozen=True)
+class ConnectorFacts:
+    """A connector of the embedded worker, as it was seen last."""
+
+    name: str
+    type: str
+    """source, sink or unknown."""
+    class_name: str
+    state: str
+    """FAILED if one of its tasks has, UNKNOWN while the worker does not run."""
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Topology:
     """All objects and the flow of records between them."""
 
     sources: tuple[SourceFacts, ...]
     views: tuple[ViewFacts, ...]
     queries: tuple[QueryFlow, ...]
+    connectors: tuple[ConnectorFacts, ...]
     ends: Mapping[str, int]
     """Number of records ever written, by topic; unknown topics are absent."""
     at: float

@@ -9,6 +9,7 @@ from dataclasses import replace
 from streamsql.api.checking import check_against
 from streamsql.api.facts import (
     ColumnOrigin,
+    ConnectorFacts,
     FunctionFacts,
     LineageFacts,
     ParameterFacts,
@@ -26,7 +27,7 @@ from streamsql.api.facts import (
 from streamsql.api.placeholders import columns_of, expected_types
 from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog, Source
-from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.config import PROCESSING_LOG_TOPIC, is_internal
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.push import SCALABLE, TRANSIENT
 from streamsql.executor.queries.status_poll import Progress as QueryProgress
@@ -198,7 +199,23 @@ class Inspection:
             info = info if seen is None or info.lag is None else replace(info, lag=seen.lag)
             flows.append(QueryFlow(info, reads, metrics.get(info.id), seen.at if seen else None))
         totals = {topic: sum(partitions.values()) for topic, partitions in ends.items()}
-        return Topology(tuple(sources), tuple(self.views()), tuple(flows), totals, at, outage)
+        views, connectors = tuple(self.views()), tuple(self._connectors())
+        return Topology(tuple(sources), views, tuple(flows), connectors, totals, at, outage)
+
+    def _connectors(self) -> Iterator[ConnectorFacts]:
+        """Those of the embedded worker, without asking it."""
+        worker = self._state.services.embedded_connect
+        runs = worker.running() is not None
+        for flow in worker.flows:
+            found = flow.connector
+            state = found.state if found.failure is None else "FAILED"
+            yield ConnectorFacts(
+                found.name,
+                found.type,
+                found.class_name,
+                state if runs else "UNKNOWN",
+                tuple(topic for topic in flow.topics if not is_internal(topic)),
+            )
 
     def check(self, sql: str, session: Session) -> list[StreamSQLError]:
         """Errors of statements, checked against the existing catalog without running them."""

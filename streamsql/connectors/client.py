@@ -55,6 +55,14 @@ class Connector:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """A connector, and the topics that it reads or writes."""
+
+    connector: Connector
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Plugin:
     """A connector plugin that the workers can run."""
 

@@ -264,6 +264,10 @@ def test_a_plugin_from_maven_is_installed_and_run(
         await_until(lambda: len(values(kafka, copy)) >= 100, "the copies", PATIENCE, every=0.5)
         assert sorted(values(kafka, copy), key=str) == sorted(values(kafka, topic_name), key=str)
         assert copy in worker.engine.texts("DESCRIBE CONNECTOR mirror;")
+        connect = worker.engine.state.services.embedded_connect
+        await_until(
+            lambda: any(copy in flow.topics for flow in connect.flows), "the flow", PATIENCE
+        )
         worker.engine.run("DROP CONNECTOR mirror;")
     finally:
         worker.close()

@@ -228,4 +228,4 @@ def test_the_graph_of_what_there_is(prepared: ServerState) -> None:
     assert sources["VISITS"]["kind"] == "TABLE" and len(sources["VISITS"]["writers"]) == 1
     assert sources["KSQL_PROCESSING_LOG"]["builtIn"]
     # Without Kafka nothing is known of topics, and the engine runs no query.
-    assert (found["topics"], found["queries"]) == ({}, [])
+    assert (found["topics"], found["queries"], found["connectors"]) == ({}, [], [])

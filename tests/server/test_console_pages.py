@@ -138,6 +138,33 @@ def test_the_graph(server: LiveServer, page: Page) -> None:
     page.await_js(f"{EDITOR}?.innerText.includes('SELECT * FROM TYPED_JSON EMIT CHANGES;')")
 
 
+def test_connectors_in_the_graph(page: Page) -> None:
+    """As the server lists them: one that writes the topic of a stream, and a failed one that reads
+    a topic without one."""
+    flows = (("mirror", "source", "RUNNING", "typed"), ("Archive", "sink", "FAILED", "other"))
+    connectors = [
+        {"name": name, "type": type, "className": "a.B", "state": state, "topics": [topic]}
+        for name, type, state, topic in flows
+    ]
+    show(page, "editor")
+    page.js(f"""window.theirs ??= window.fetch;
+        window.fetch = async (path, options) => {{
+          const answer = await theirs(path, options);
+          if (path !== "streamsql/graph") return answer;
+          const seen = await answer.json();
+          return new Response(JSON.stringify({{...seen, connectors: {json.dumps(connectors)}}}));
+        }};""")
+    show(page, "graph")
+    titles = "[...document.querySelectorAll('.node title')].map((each) => each.textContent)"
+    page.await_js(f"{titles}.includes('connector, mirror, well, RUNNING')")
+    page.await_js(f"{titles}.includes('connector, Archive, failed, FAILED')")
+    page.await_js(f"{titles}.includes('topic, other')")
+    page.screenshot(SHOTS / "connectors.png")
+    page.click("connector, Archive")
+    page.shows("Connector Archive does not exist", ".details")
+    page.js("window.fetch = window.theirs")
+
+
 def test_views_and_the_graph_by_keyboard_alone(page: Page) -> None:
     """Tab leads to each view and to each thing of the graph, Enter opens it, Escape leads back."""
     show(page, "editor")

@@ -9,12 +9,12 @@ import secrets
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
 
-from streamsql.connectors.client import ConnectClient
+from streamsql.connectors.client import ConnectClient, Connector, Flow
 from streamsql.connectors.embedded import plugins
 from streamsql.connectors.embedded.config import (
     MAIN_CLASS,
@@ -41,6 +41,8 @@ STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.1
 _LOOK_SECONDS = 2.0
 """How often the states of connectors are read."""
+_TOPICS_SECONDS = 10.0
+"""How often the topics of connectors are read."""
 _REBALANCE_SECONDS = 30.0
 _RESTARTS = Backoff(1.0, 60.0)
 _STABLE_SECONDS = 120.0
@@ -62,6 +64,9 @@ class EmbeddedConnect:
         self._plugins: plugins.Fingerprint = ()
         self._keeper: threading.Thread | None = None
         self._restarts = Restarts()
+        self._topics_at = 0.0
+        self.flows: tuple[Flow, ...] = ()
+        """The connectors as they were seen last; none before the worker has run."""
         self.trouble: str | None = None
         """Why the worker does not run, although it has been asked for."""
 
@@ -131,18 +136,30 @@ class EmbeddedConnect:
                 process.wait(_LOOK_SECONDS)
                 return
             except subprocess.TimeoutExpired:
-                self._restart_failed()
+                self._look()
 
-    def _restart_failed(self) -> None:
+    def _look(self) -> None:
+        """Notes the connectors, and restarts those that have failed."""
         if (client := self.running()) is None:
             return
         try:
-            for name in list(self._restarts.due(client.connectors(), time.time())):
+            connectors = client.connectors()
+            self._note(connectors, client)
+            for name in list(self._restarts.due(connectors, time.time())):
                 client.restart(name)
                 self._restarts.restarted(name, time.time())
         except StreamSQLError as error:
             # Of a worker that is busy or ends: the next look tries again.
             _log.info("%s", error.message)
+
+    def _note(self, connectors: Sequence[Connector], client: ConnectClient) -> None:
+        known = {flow.connector.name: flow.topics for flow in self.flows}
+        if time.monotonic() - self._topics_at > _TOPICS_SECONDS:
+            known, self._topics_at = {}, time.monotonic()
+        self.flows = tuple(
+            Flow(c, known[c.name] if c.name in known else tuple(client.topics(c.name)))
+            for c in connectors
+        )
 
     def _start(self) -> None:
         self._check_open()

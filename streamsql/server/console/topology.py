@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql.api.facts import QueryFlow, SourceFacts, Topology
+from streamsql.api.facts import ConnectorFacts, QueryFlow, SourceFacts, Topology
 from streamsql.server.state.server_state import state_of
 
 Json = dict[str, Any]
@@ -23,6 +23,7 @@ def encode(found: Topology) -> Json:
         "sources": [_source(source) for source in found.sources],
         "views": [{"name": view.name, "reads": view.reads} for view in found.views],
         "queries": [_query(query) for query in found.queries],
+        "connectors": [_connector(connector) for connector in found.connectors],
         "topics": found.ends,
         "outage": found.outage,
     }
@@ -40,6 +41,16 @@ def _source(source: SourceFacts) -> Json:
         "comment": source.comment,
         "builtIn": source.built_in,
         "lookedUp": source.looked_up,
+    }
+
+
+def _connector(connector: ConnectorFacts) -> Json:
+    return {
+        "name": connector.name,
+        "type": connector.type,
+        "className": connector.class_name,
+        "state": connector.state,
+        "topics": connector.topics,
     }
 
 

@@ -13,6 +13,7 @@ function tabsOf(node) {
   if (node.kind === "query") {
     return { Explain: `EXPLAIN ${quoted(node.query.id)};`, Statement: node.query.sql };
   }
+  if (node.kind === "connector") return { Describe: `DESCRIBE CONNECTOR ${quoted(node.name)};` };
   if (node.kind === "topic") return { Records: sample(node.name) };
   const told = {
     Describe: `DESCRIBE ${quoted(node.name)} EXTENDED;`,
@@ -29,7 +30,7 @@ export function Details({ node, onClose, onOpen }) {
   const title = useRef(null);
   useEffect(() => title.current.focus(), []);
   const keyed = (event) => event.key === "Escape" && onClose();
-  const from = node.kind === "query" ? node.query.sink : node.kind === "topic" ? null : node.name;
+  const from = node.kind === "query" ? node.query.sink : ["topic", "connector"].includes(node.kind) ? null : node.name;
   return html`<aside class="pane details" aria-label=${`${node.kind} ${node.name}`} onKeyDown=${keyed}>
     <header>
       <h2 tabindex="-1" ref=${title}><small>${node.kind}</small> ${node.name}</h2>

@@ -141,6 +141,7 @@ function Edge({ edge, place }) {
 
 const SHAPES = {
   topic: (w, h) => `M12 0H${w - 12}Q${w} ${h / 2} ${w - 12} ${h}H12Q0 ${h / 2} 12 0Z`,
+  connector: (w, h) => `M0 0H${w}L${w - 10} ${h / 2}L${w} ${h}H0L10 ${h / 2}Z`,
   query: (w, h) => `M10 0H${w - 10}L${w} ${h / 2}L${w - 10} ${h}H10L0 ${h / 2}Z`,
 };
 const box = (w, h) => `M6 0H${w - 6}Q${w} 0 ${w} 6V${h - 6}Q${w} ${h} ${w - 6} ${h}H6Q0 ${h} 0 ${h - 6}V6Q0 0 6 0Z`;
@@ -156,7 +157,7 @@ function Node({ node, place, selected, onSelect }) {
     event.preventDefault();
     chosen();
   };
-  const about = [node.kind, node.name, WORDS[node.state], node.query?.state].filter(Boolean).join(", ");
+  const about = [node.kind, node.name, WORDS[node.state], node.query?.state ?? node.connector?.state].filter(Boolean).join(", ");
   return html`<g class="node ${node.kind} ${node.state}" role="button" tabindex="0"
       transform="translate(${x - width / 2} ${y - height / 2})" aria-pressed=${selected}
       onClick=${chosen} onKeyDown=${keyed}>

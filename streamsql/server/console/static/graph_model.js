@@ -9,6 +9,8 @@ const CHARACTER = 7.4;
 const WIDTH = { least: 120, most: 260 };
 const HEIGHT = 46;
 
+const CONNECTOR_HEALTH = { RUNNING: "well", FAILED: "failed", PAUSED: "paused", STOPPED: "paused" };
+
 /** The model of a graph: [{id, kind, name, ..}] and [{from, to, ..}]; `before`: an older sample. */
 export function model(seen, before) {
   const nodes = [];
@@ -27,6 +29,10 @@ export function model(seen, before) {
     topics.add(source.topic);
     const speed = written(seen, before, source.topic, seconds);
     edges.push({ from: `topic ${source.topic}`, to: `source ${source.name}`, rate: speed, lag: null });
+  }
+  const connectors = seen.connectors ?? [];
+  for (const topic of connectors.flatMap((connector) => connector.topics)) {
+    if (!sources.some((source) => source.topic === topic)) topics.add(topic);
   }
   for (const topic of topics) {
     nodes.push({ id: `topic ${topic}`, kind: "topic", name: topic, state: "",
@@ -54,6 +60,18 @@ export function model(seen, before) {
     }
     if (query.sink) {
       edges.push({ from: `query ${query.id}`, to: `source ${query.sink}`, rate: speeds.out, lag: null });
+    }
+  }
+  for (const connector of connectors) {
+    const id = `connector ${connector.name}`;
+    nodes.push({ id, kind: "connector", name: connector.name, connector,
+      below: `${connector.className.split(".").at(-1)} · ${connector.type}`,
+      state: CONNECTOR_HEALTH[connector.state] ?? "waiting" });
+    for (const topic of connector.topics) {
+      const other = topics.has(topic) ? `topic ${topic}`
+        : `source ${sources.find((source) => source.topic === topic).name}`;
+      const [from, to] = connector.type === "sink" ? [other, id] : [id, other];
+      edges.push({ from, to, rate: written(seen, before, topic, seconds), lag: null });
     }
   }
   const known = new Set(nodes.map((node) => node.id));
