@@ -14,7 +14,8 @@ public final class AnsiSession {
       Map.of(
           ANSI,
           "true",
-          // Most of these queries run once: compiling one takes longer than interpreting it.
+          // Most of these queries run once: compiling one takes longer than interpreting it. So
+          // this session serves for interpreted programs, too.
           "spark.sql.codegen.wholeStage",
           "false",
           // The size of a relation if it is unknown: products of the default overflow.

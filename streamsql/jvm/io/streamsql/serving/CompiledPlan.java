@@ -63,7 +63,12 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
               .map(rule -> "org.apache.spark.sql." + rule)
               .collect(Collectors.joining(",")));
 
+  /** The same where expressions are interpreted. */
+  private static final Map<String, String> INTERPRETING =
+      Map.of("spark.sql.codegen.wholeStage", "false");
+
   private static final Map<SparkSession, SparkSession> SESSIONS = new WeakHashMap<>();
+  private static final Map<SparkSession, SparkSession> INTERPRETING_SESSIONS = new WeakHashMap<>();
 
   private final RDD<InternalRow> rows;
 
@@ -98,7 +103,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
    */
   public static CompiledPlan of(Dataset<Row> frame, boolean interpreted) {
     var given = (org.apache.spark.sql.classic.Dataset<Row>) frame;
-    SparkSession session = planning(given.sparkSession());
+    SparkSession session = planning(given.sparkSession(), interpreted);
     QueryExecution execution =
         session == given.sparkSession()
             ? given.queryExecution()
@@ -138,8 +143,11 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
   }
 
   /** The session in which programs are planned: a copy of the given one, made once. */
-  private static synchronized SparkSession planning(SparkSession session) {
-    return SESSIONS.computeIfAbsent(session, given -> Sessions.copy(given, PLANNING));
+  private static synchronized SparkSession planning(SparkSession session, boolean interpreted) {
+    SparkSession plans = SESSIONS.computeIfAbsent(session, of -> Sessions.copy(of, PLANNING));
+    return !interpreted || plans == session
+        ? plans
+        : INTERPRETING_SESSIONS.computeIfAbsent(session, of -> Sessions.copy(plans, INTERPRETING));
   }
 
   /** A copy of a session for frames that become programs, with further settings. */
