@@ -6,10 +6,9 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 
 /**
  * Loads Iceberg, and our classes that use it, where the first query needs them: they are not on the
@@ -20,15 +19,17 @@ final class LakeLoader extends URLClassLoader {
   private static final String OURS = Lake.class.getPackageName() + ".tables.";
   private static final String ICEBERGS = "org.apache.iceberg.";
 
-  /** By the files that they are loaded from. */
-  private static final Map<List<String>, Lake.Provider> PROVIDERS = new HashMap<>();
+  private static LakeLoader loader;
+  private static Lake.Provider provider;
+
+  private final Set<String> jars = new HashSet<>();
 
   static {
     registerAsParallelCapable();
   }
 
-  private LakeLoader(URL[] urls) {
-    super("iceberg", urls, Lake.class.getClassLoader());
+  private LakeLoader() {
+    super("iceberg", new URL[0], Lake.class.getClassLoader());
   }
 
   /** While Iceberg is in use: it looks for its classes in the thread's class loader. */
@@ -51,25 +52,28 @@ final class LakeLoader extends URLClassLoader {
     }
   }
 
+  /**
+   * There is one loader, whose jars become more: Hadoop has objects of its own in static fields.
+   */
   static synchronized Scope enter(List<String> jars) {
-    return new Scope(PROVIDERS.computeIfAbsent(jars, LakeLoader::load));
-  }
-
-  private static Lake.Provider load(List<String> jars) {
-    List<URL> urls = new ArrayList<>();
     try {
-      for (String jar : jars) {
-        urls.add(new File(jar).toURI().toURL());
+      if (loader == null) {
+        loader = new LakeLoader();
+        URI ours = Lake.class.getProtectionDomain().getCodeSource().getLocation().toURI();
+        loader.addURL(ours.toURL());
       }
-      URI ours = Lake.class.getProtectionDomain().getCodeSource().getLocation().toURI();
-      urls.add(ours.toURL());
-      // It lives as long as the JVM.
-      @SuppressWarnings("resource")
-      ClassLoader loader = new LakeLoader(urls.toArray(URL[]::new));
-      Class<?> found = Class.forName(OURS + "IcebergLakes", true, loader);
-      return (Lake.Provider) found.getDeclaredConstructor().newInstance();
+      for (String jar : jars) {
+        if (loader.jars.add(jar)) {
+          loader.addURL(new File(jar).toURI().toURL());
+        }
+      }
+      if (provider == null) {
+        Class<?> found = Class.forName(OURS + "IcebergLakes", true, loader);
+        provider = (Lake.Provider) found.getDeclaredConstructor().newInstance();
+      }
+      return new Scope(provider);
     } catch (ReflectiveOperationException | MalformedURLException | URISyntaxException e) {
-      throw new IllegalStateException("Iceberg cannot be loaded from " + urls, e);
+      throw new IllegalStateException("Iceberg cannot be loaded from " + jars, e);
     }
   }
 
