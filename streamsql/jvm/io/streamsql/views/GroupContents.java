@@ -2,6 +2,7 @@ package io.streamsql.views;
 
 import io.streamsql.views.Weights.Weighted;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -11,7 +12,8 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * Changes of groups (key BINARY, weight BIGINT, row BINARY) as all rows of each changed group,
- * before and after the batch: (key, after, row), a row as often as its weight says.
+ * before and after the batch: (key, after, row), a row as often as its weight says. Rows have the
+ * order of their bytes.
  */
 public final class GroupContents extends ViewOperator {
   private static final long serialVersionUID = 1L;
@@ -66,10 +68,20 @@ public final class GroupContents extends ViewOperator {
     Results results = new Results(3);
     List<Iterator<InternalRow>> parts = new ArrayList<>();
     if (!begins) {
-      parts.add(contents(results, key, false, before));
+      parts.add(contents(results, key, false, ordered(before)));
     }
-    parts.add(contents(results, key, true, after));
+    parts.add(contents(results, key, true, ordered(after)));
     return Iterators.concat(parts.iterator());
+  }
+
+  /**
+   * The rows in an order that only they decide: the sum of DOUBLEs depends on it, and what a batch
+   * retracts is to be what the batch before has added.
+   */
+  private static List<Weighted> ordered(List<Weighted> rows) {
+    List<Weighted> found = new ArrayList<>(rows);
+    found.sort((a, b) -> Arrays.compareUnsigned(a.row(), b.row()));
+    return found;
   }
 
   private Iterator<InternalRow> contents(
