@@ -45,20 +45,19 @@ def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
     names = dict.fromkeys(
         each.source for each in relations(plan.root) if isinstance(each, algebra.Scan)
     )
-    sources = [catalog.get(name) for name in names]
-    for source in sources:
-        if source.is_windowed:
-            raise UnsupportedError(
-                f"{quote(source.name)} is a windowed table, which a query of standard SQL cannot "
-                "read yet."
-            )
-    return tuple(Scan(source, source.name) for source in sources)
+    return tuple(Scan(catalog.get(name), name) for name in names)
 
 
 def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
     """The operator that maintains the relation."""
-    shape = shape_of(plan)
-    return View(scans_of(plan, catalog), plan, shape.schema, shape.fields)
+    shape, scans = shape_of(plan), scans_of(plan, catalog)
+    for scan in scans:
+        if scan.source.is_windowed:
+            raise UnsupportedError(
+                f"A materialized view cannot read the windowed table {quote(scan.source.name)}.",
+                hint="Group by TUMBLE or HOP in the view instead, or read the table by SELECT.",
+            )
+    return View(scans, plan, shape.schema, shape.fields)
 
 
 def planned_view(statement: CreateMaterializedView, catalog: Catalog) -> View:

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from engine.live import Live
 
-from streamsql.errors import EvaluationError, PlanError
+from streamsql.errors import EvaluationError, PlanError, UnsupportedError
 from streamsql.results import Answer
 from tests.relational.small import comparable
 
@@ -95,6 +95,31 @@ def test_a_repeated_select_has_other_random_values(live: Live) -> None:
         first, second = ([row.values for row in _answer(live, query + ";").rows] for _ in range(2))
         assert len(first) == len(second) == 1
         assert set(first[0]).isdisjoint(second[0]), query
+
+
+def test_windowed_tables_are_relations(live: Live) -> None:
+    live.run(
+        "CREATE STREAM $s (k STRING, at BIGINT) WITH (KAFKA_TOPIC='$s', PARTITIONS=1, "
+        "VALUE_FORMAT='JSON', TIMESTAMP='at');"
+        "CREATE TABLE $t AS SELECT k, COUNT(*) AS n FROM $s "
+        "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k;"
+        "INSERT INTO $s VALUES ('a', 1000), ('a', 2000), ('a', 12000), ('b', 3000);"
+    )
+    live.run(STANDARD + "FLUSH;")
+    for query, expected in (
+        ("SELECT * FROM $t", [("a", 0, 10000, 2), ("a", 10000, 20000, 1), ("b", 0, 10000, 1)]),
+        ("SELECT windowstart, SUM(n) FROM $t GROUP BY windowstart", [(0, 3), (10000, 1)]),
+        (
+            "SELECT x.k, x.n - y.n FROM $t x JOIN $t y "
+            "ON x.k = y.k AND x.windowend = y.windowstart",
+            [("a", 1)],
+        ),
+        ("SELECT (SELECT MAX(n) FROM $t), (SELECT COUNT(*) FROM $t WHERE k = 'b')", [(2, 1)]),
+    ):
+        rows = [row.values for row in _answer(live, query + ";").rows]
+        assert sorted(rows) == expected, query
+    with pytest.raises(UnsupportedError, match="cannot read the windowed table"):
+        live.run("CREATE MATERIALIZED VIEW $v AS SELECT SUM(n) AS n FROM $t;")
 
 
 @pytest.mark.parametrize(
