@@ -158,9 +158,15 @@ def _round(node: Expression) -> Expression:
     return cast(node.copy(), _kind(node)) if types.is_decimal(_kind(node)) else node
 
 
-def _whole(node: Expression) -> Expression:
-    """CEIL and FLOOR have the type of their argument."""
+def _of_argument(node: Expression) -> Expression:
+    """CEIL, FLOOR and SIGN have the type of their argument."""
     return cast(node.copy(), _kind(node))
+
+
+def _whole(node: Expression) -> Expression:
+    if _kind(node) == DOUBLE:
+        return _call(f"SQL_{node.key.upper()}", DOUBLE, _as(node.this, DOUBLE))
+    return _of_argument(node)
 
 
 def _modulo(node: Expression) -> Expression:
@@ -169,14 +175,10 @@ def _modulo(node: Expression) -> Expression:
 
 def _trunc(node: Expression) -> Expression:
     value, digits, kind = node.this, node.args.get("decimals"), _kind(node)
-    if digits is None:
-        digits = number(0)
-    scale = _call("POWER", DOUBLE, number(10), digits)
-    magnitude = typed(exp.Mul(this=exp.Abs(this=value.copy()), expression=scale), DOUBLE)
-    whole = typed(
-        exp.Mul(this=exp.Sign(this=value.copy()), expression=exp.Floor(this=magnitude)), DOUBLE
-    )
-    return cast(exp.Div(this=exp.Paren(this=whole), expression=scale.copy()), kind)
+    if digits is None and kind == DOUBLE:
+        return _call("SQL_TRUNCATE", DOUBLE, _as(value, DOUBLE))
+    digits = number(0) if digits is None else _as(digits, INT)
+    return _as(_call("SQL_NUMERIC_TRUNCATE", NUMERIC, _as(value, NUMERIC), digits), kind)
 
 
 def _sum(node: Expression) -> Expression:
@@ -1223,7 +1225,7 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.RegexpILike: _any_case,
     exp.RegexpLike: _regexp_like,
     exp.TimestampTrunc: _date_trunc,
-    exp.Sign: _whole,
+    exp.Sign: _of_argument,
     exp.Mod: _modulo,
     exp.SimilarTo: _similar,
     exp.Escape: _escaped,

@@ -539,6 +539,8 @@ def _rounded(call: Expression) -> SQLType:
         # A digit more: 9.5 becomes 10.
         whole = precision - scale + 1
         return types.decimal(min(whole + digits, types.MAX_PRECISION), digits)
+    if types.is_decimal(kind) and call.args.get("decimals") is not None:
+        return NUMERIC
     if not types.is_decimal(kind):
         if is_integer(kind) and call.args.get("decimals") is not None:
             call.this.replace(cast(call.this.copy(), NUMERIC))

@@ -25,11 +25,15 @@ import scala.runtime.BoxedUnit;
 
 /**
  * An extension of Spark that adds functions of standard SQL, for plans that are texts. A null
- * argument gives null without a call. The last argument of each method says whether a call without
- * a value is an error, as in a SELECT, or null, as in a view.
+ * argument gives null without a call. The last argument of a method that is not total says whether
+ * a call without a value is an error, as in a SELECT, or null, as in a view.
  */
 public final class StandardFunctions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
-  private record Method(Class<?> owner, String name, DataType result) {}
+  private record Method(Class<?> owner, String name, DataType result, boolean isTotal) {
+    Method(Class<?> owner, String name, DataType result) {
+      this(owner, name, result, false);
+    }
+  }
 
   private static final DataType TEXT = DataTypes.StringType;
   private static final DataType TEXTS = DataTypes.createArrayType(TEXT);
@@ -46,6 +50,10 @@ public final class StandardFunctions extends AbstractFunction1<SparkSessionExten
           Map.entry("numeric_subtract", new Method(Numerics.class, "subtract", NUMERIC)),
           Map.entry("numeric_multiply", new Method(Numerics.class, "multiply", NUMERIC)),
           Map.entry("numeric_divide", new Method(Numerics.class, "divide", NUMERIC)),
+          Map.entry("numeric_truncate", new Method(Numerics.class, "truncate", NUMERIC)),
+          Map.entry("ceil", new Method(Math.class, "ceil", DataTypes.DoubleType, true)),
+          Map.entry("floor", new Method(Math.class, "floor", DataTypes.DoubleType, true)),
+          Map.entry("truncate", new Method(Numerics.class, "truncate", DataTypes.DoubleType, true)),
           Map.entry("jsonb", new Method(Jsonb.class, "canonical", TEXT)),
           Map.entry("jsonb_at", new Method(Jsonb.class, "at", TEXT)),
           Map.entry("jsonb_text_at", new Method(Jsonb.class, "textAt", TEXT)),
@@ -85,7 +93,9 @@ public final class StandardFunctions extends AbstractFunction1<SparkSessionExten
 
   private static Expression call(Method method, List<Expression> arguments) {
     List<Expression> all = new ArrayList<>(arguments);
-    all.add(Literal$.MODULE$.apply(SQLConf.get().ansiEnabled()));
+    if (!method.isTotal()) {
+      all.add(Literal$.MODULE$.apply(SQLConf.get().ansiEnabled()));
+    }
     List<AbstractDataType> anyTypes = List.of();
     return new StaticInvoke(
         method.owner(),

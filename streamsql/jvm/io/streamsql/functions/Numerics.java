@@ -6,7 +6,8 @@ import org.apache.spark.sql.types.Decimal;
 
 /**
  * Arithmetic of NUMERIC without a precision, for {@code StandardFunctions}. Spark's own rounds the
- * results of wide operands to six digits behind the point.
+ * results of wide operands to six digits behind the point, and has no other number than BIGINT for
+ * a DOUBLE without its fraction.
  */
 public final class Numerics {
   public static final int PRECISION = 38;
@@ -32,6 +33,16 @@ public final class Numerics {
       return none("division by zero", strict);
     }
     return numeric(a.toJavaBigDecimal().divide(by, SCALE, RoundingMode.HALF_UP), strict);
+  }
+
+  /** The value without its digits after the first ones behind the point. */
+  public static Decimal truncate(Decimal value, int digits, boolean strict) {
+    return numeric(value.toJavaBigDecimal().setScale(digits, RoundingMode.DOWN), strict);
+  }
+
+  /** The value without its fraction. */
+  public static double truncate(double value) {
+    return value < 0 ? Math.ceil(value) : Math.floor(value);
   }
 
   private static Decimal numeric(BigDecimal exact, boolean strict) {
