@@ -40,6 +40,7 @@ def test_a_jvm_that_does_not_answer_is_killed(
         watch=quiet,
         serving=quiet,
         captures=quiet,
+        sinks_of_all=quiet,
     )
     engine._open = True
     engine.close()
