@@ -150,6 +150,15 @@ class ViewRun:
         self._changed.clear()
         return Counter(self._database.execute(self.query).fetchall())
 
+    def expected_without_optimizer(self) -> Counter[Row]:
+        """The answer that DuckDB's optimizer has no part in: that of 2.0.1 removes rows from
+        `.. HAVING .. EXCEPT ..` (seed 1040 of the random views)."""
+        self._database.execute("PRAGMA disable_optimizer")
+        try:
+            return self.expected()
+        finally:
+            self._database.execute("PRAGMA enable_optimizer")
+
     @cached_property
     def _database(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
