@@ -219,13 +219,34 @@ def test_a_server_knows_whether_another_one_led_before(
     assert server.engine.succeeded == times
 
 
+class Turns(threading.Event):
+    """Counts the turns of the thread that extends the lease."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.count += threading.current_thread().name == "write lease"
+        return super().wait(timeout)
+
+    def await_two(self) -> None:
+        """The first may have begun before."""
+        before = self.count
+        await_until(lambda: self.count >= before + 2, "two turns")
+
+
 def test_queries_write_while_the_leadership_is_certain(server: Server) -> None:
-    granted = server.engine.granted
+    granted, turns = server.engine.granted, Turns()
+    server.failover._stopped = turns
     server.failover.start()
     server.membership.owner = True
     await_until(lambda: granted[-1:] == [4.0], "the queries to be let write")
     server.membership.owner = False
     await_until(lambda: granted[-1:] == [0.0] and not server.engine.leads, "it to be over")
+    turns.await_two()
     times = len(granted)
     server.log.records += entries(1)
-    assert server.failover.sync(10) and len(granted) == times
+    assert server.failover.sync(10)
+    turns.await_two()
+    assert len(granted) == times
