@@ -93,6 +93,15 @@ class Database:
 
 
 @contextmanager
+def writable_database() -> Iterator[Database]:
+    """One in whose tables USER may write, and create others."""
+    with database() as found:
+        found.execute(f"GRANT pg_write_all_data TO {USER}")
+        found.execute(f"GRANT CREATE ON SCHEMA public TO {USER}")
+        yield found
+
+
+@contextmanager
 def database(*settings: str) -> Iterator[Database]:
     """A new one with these settings in addition (`name=value`); skips the test where PostgreSQL is
     not installed."""

@@ -15,7 +15,7 @@ import pytest
 from awaiting import await_until
 from background import repeated
 from engine.live import PATIENCE, Live
-from engine.postgresql import PASSWORD, USER, Database, database
+from engine.postgresql import PASSWORD, USER, Database, writable_database
 
 from streamsql.engine import QueryState
 from streamsql.kafka.client import KafkaClient
@@ -31,9 +31,7 @@ CREATE STREAM $s (k INT KEY, id BIGINT) WITH (KAFKA_TOPIC='$s', VALUE_FORMAT='JS
 
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[Database]:
-    with database() as found:
-        found.execute(f"GRANT pg_write_all_data TO {USER}")
-        found.execute(f"GRANT CREATE ON SCHEMA public TO {USER}")
+    with writable_database() as found:
         yield found
 
 

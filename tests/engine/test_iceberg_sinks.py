@@ -17,7 +17,7 @@ from awaiting import await_until
 from background import repeated
 from engine.lake import Seen, appended, records, seen_by_duckdb, table_in, upserted
 from engine.live import PATIENCE, Live
-from engine.postgresql import PASSWORD, USER, Database, database
+from engine.postgresql import PASSWORD, USER, Database, writable_database
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -88,9 +88,7 @@ def lake(live: Live, tmp_path: Path) -> Lake:
 
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[Database]:
-    with database() as found:
-        found.execute(f"GRANT pg_write_all_data TO {USER}")
-        found.execute(f"GRANT CREATE ON SCHEMA public TO {USER}")
+    with writable_database() as found:
         yield found
 
 

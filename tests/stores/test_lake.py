@@ -10,7 +10,7 @@ import pytest
 from awaiting import await_until
 from engine.lake import Seen, appended
 from engine.live import PATIENCE, Live, Restartable
-from engine.postgresql import PASSWORD, USER, Database, database
+from engine.postgresql import PASSWORD, USER, Database, writable_database
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
@@ -34,9 +34,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[Database]:
-    with database() as found:
-        found.execute(f"GRANT pg_write_all_data TO {USER}")
-        found.execute(f"GRANT CREATE ON SCHEMA public TO {USER}")
+    with writable_database() as found:
         yield found
 
 
