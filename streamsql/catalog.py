@@ -18,6 +18,7 @@ from streamsql.schema import (
     Column,
     Constraint,
     Kind,
+    Namespace,
     Schema,
     TimestampColumn,
     Topic,
@@ -148,6 +149,17 @@ class Source:
         return tuple(c for c in self.schema if not is_hidden(c.name))
 
     @property
+    def bounds(self) -> tuple[Column, ...]:
+        """WINDOWSTART and WINDOWEND, if it is windowed."""
+        return WINDOW_BOUNDS if self.is_windowed else ()
+
+    @property
+    def shown_with_bounds(self) -> tuple[Column, ...]:
+        """The columns of `SELECT *`, of a windowed table with the bounds behind the key."""
+        keys = sum(column.namespace is Namespace.KEY for column in self.shown)
+        return (*self.shown[:keys], *self.bounds, *self.shown[keys:]) if self.bounds else self.shown
+
+    @property
     def is_materialized_view(self) -> bool:
         return self.statement.startswith(
             ("CREATE MATERIALIZED VIEW ", "CREATE OR REPLACE MATERIALIZED VIEW ")
@@ -171,7 +183,7 @@ class Source:
         """The pseudo columns of its rows: time, position, and the window of a key."""
         if self.lookup is not None:
             return ()
-        return (*PSEUDO_COLUMNS, *(WINDOW_BOUNDS if self.is_windowed else ()))
+        return (*PSEUDO_COLUMNS, *self.bounds)
 
     @property
     def is_windowed(self) -> bool:

@@ -189,15 +189,17 @@ def warehouse_of(given: WithProperties, statement: CreateSink | CreateSinkOfAll)
             hint="CATALOG='JDBC' and CATALOG='REST' can have their tables in a bucket.",
             span=given.span("WAREHOUSE"),
         )
+    if bucket is not None and text.isprintable():
+        return f"s3a://{bucket[1]}"
     if "://" in text and not text.startswith("file:") and bucket is None:
         raise UnsupportedError(
             f"the warehouse '{text}' is neither on a disk nor in a bucket of S3",
             hint="WAREHOUSE='/data/lake' and WAREHOUSE='s3://bucket/lake' are.",
             span=given.span("WAREHOUSE"),
         )
-    if not text.isprintable() or (bucket is None and local is None):
-        raise given.invalid("WAREHOUSE", "it is not the absolute path of a folder", "/data/lake")
-    return f"s3a://{bucket[1]}" if bucket else local[1]  # type: ignore[index]
+    if local is not None and text.isprintable():
+        return local[1]
+    raise given.invalid("WAREHOUSE", "it is not the absolute path of a folder", "/data/lake")
 
 
 def _table(given: WithProperties, statement: CreateSink) -> str:

@@ -6,7 +6,7 @@ from streamsql.catalog import Source
 from streamsql.errors import UnsupportedError
 from streamsql.formats.changes import stored_columns
 from streamsql.planner.with_clause.properties import WithProperties
-from streamsql.schema import ROW_KEY, WINDOW_BOUNDS, Kind
+from streamsql.schema import ROW_KEY, Kind
 from streamsql.types import quote
 
 SHOWN_KEY = "ROW_KEY"
@@ -21,8 +21,7 @@ def selected(source: Source) -> str:
 def row_keys(source: Source) -> tuple[str, ...]:
     if _has_hidden_key(source):
         return (SHOWN_KEY,)
-    bounds = WINDOW_BOUNDS if source.is_windowed else ()
-    return tuple(c.name for c in (*source.schema.key, *bounds))
+    return tuple(c.name for c in (*source.schema.key, *source.bounds))
 
 
 def _has_hidden_key(source: Source) -> bool:

@@ -45,7 +45,7 @@ def plan_assert_values(
     if deleted and not columns:
         columns = tuple(c.name for c in source.schema.key)
     insert = InsertValues(source.name, values, columns, span=statement.span)
-    besides = (ROWTIME, *(WINDOW_BOUNDS if source.is_windowed else ()))
+    besides = (ROWTIME, *source.bounds)
     given = constants(insert, source, catalog, besides)
     if deleted:
         _check_only_keys(source, given, statement.span)

@@ -10,7 +10,7 @@ from streamsql.errors import BindError, CatalogError, Span, did_you_mean
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.lineage.graph import Graph, Place, Related
 from streamsql.planner.operators.edges import Transformation
-from streamsql.schema import ROWTIME, WINDOW_BOUNDS
+from streamsql.schema import ROWTIME
 from streamsql.types import quote
 
 
@@ -75,8 +75,7 @@ def _find(name: str, catalog: Catalog) -> Source:
 
 
 def _shown(source: Source) -> tuple[str, ...]:
-    bounds = WINDOW_BOUNDS if source.is_windowed else ()
-    return tuple(column.name for column in (*source.schema, *bounds))
+    return tuple(column.name for column in (*source.schema, *source.bounds))
 
 
 def _lines(column: str | None, found: Iterable[Related], catalog: Catalog) -> Iterator[Line]:

@@ -35,7 +35,7 @@ from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
-from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind, is_hidden
+from streamsql.schema import Column, FormatSpec, KeyWindow, Kind
 from streamsql.types import quote
 
 
@@ -158,13 +158,7 @@ def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
 
 
 def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
-    """The columns of `*`: keys, the window's bounds, the others."""
-    schema = scan.source.schema
-    if scan.source.order:
-        return list(scan.source.shown)
-    rest = [c for c in schema if c not in schema.key]
-    columns = [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
-    return [c for c in columns if not is_hidden(c.name)]
+    return list(scan.source.shown_with_bounds if bounds else scan.source.shown)
 
 
 def _from_joins(

@@ -40,7 +40,7 @@ from streamsql.planner.relational.expressions import (
     ids_in,
     typed,
 )
-from streamsql.schema import WINDOW_BOUNDS, Column, Kind, Namespace, WindowType
+from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
 from streamsql.types import fields as fields_of
 from streamsql.values.intervals import Interval
@@ -125,14 +125,12 @@ class FromBinder:
         return Project(table.relation, items), tuple(field for field, _ in items)
 
     def _scan(self, source: Source, alias: str, node: nodes.SourceRef) -> tuple[Relation, Scope]:
-        listed = _listed(source)
+        listed = source.shown_with_bounds
         behind = [c for c in (*source.schema, *source.pseudo_columns) if c not in listed]
         shown = [(c.name, self.ids.field(c.name, c.type)) for c in listed]
         hidden = [(c.name, self.ids.field(c.name, c.type)) for c in behind]
         table = source.kind is Kind.TABLE
-        names = {column_.name for column_ in source.schema.key} | (
-            {"WINDOWSTART", "WINDOWEND"} if source.is_windowed else set()
-        )
+        names = {column_.name for column_ in (*source.schema.key, *source.bounds)}
         key = tuple(field for name, field in (*shown, *hidden) if name in names)
         scan = Scan(
             source.name,
@@ -420,15 +418,6 @@ def _scope(
 ) -> Scope:
     columns = tuple((field.name, field) for field in fields)
     return Scope((Entry(alias, _named(alias, columns, names, span)),))
-
-
-def _listed(source: Source) -> list[Column]:
-    """The columns of `SELECT *`: of a windowed table the bounds, too, behind the key."""
-    columns = list(source.shown)
-    if source.is_windowed:
-        place = sum(column.namespace is Namespace.KEY for column in columns)
-        columns[place:place] = WINDOW_BOUNDS
-    return columns
 
 
 def _named(
