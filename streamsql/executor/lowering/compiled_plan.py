@@ -8,7 +8,7 @@ the query that wrote or reads the topic has logged them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -94,9 +94,17 @@ class TableReader:
     schema: StructType
     columns: tuple[str, ...]
     """The columns of scan.py, in its order."""
+    _sources: dict[tuple[SparkSession, int], DataFrame] = field(default_factory=dict)
 
     def source(self, spark: SparkSession, number: int) -> DataFrame:
-        """The rows as a source, with that number, of another plan, in the columns of scan.py."""
+        """The rows as a source, with that number, of another plan, in the columns of scan.py.
+        Spark analyzes it once: that takes longer than the rest of a small query's plan."""
+        found = self._sources.get((spark, number))
+        if found is None:
+            found = self._sources[spark, number] = self._source(spark, number)
+        return found
+
+    def _source(self, spark: SparkSession, number: int) -> DataFrame:
         rows = _source(spark, self.schema, number)
         known = set(rows.columns)
         found = (
