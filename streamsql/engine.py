@@ -204,8 +204,9 @@ class Engine:
 
     def lookup_soon(
         self, sql: str, session: Session | None = None
-    ) -> Coroutine[object, object, Answer] | None:
-        """As `lookup`, for an event loop: None instead of blocking."""
+    ) -> Coroutine[object, object, Answer | None] | None:
+        """As `lookup`, for an event loop: None instead of blocking, also as its result. Answers
+        queries over few rows of tables, too, if they have been asked in the same words before."""
         if not self._open or not self._queries.ready:
             return None
         return self._state.serving.lookup_soon(sql, session or self._state.session)

@@ -164,10 +164,11 @@ class Client:
             columns, rows = await self._asked(prepared.template.filled(values).text)
             return Ready("SELECT", named(columns, prepared.piece.text), rows, form)
         written = prepared.template.filled(values)
-        # A lookup with a known shape needs no thread and does not block.
+        # What is prepared needs no thread and does not block.
         coming = self._soon(written)
-        if coming is not None:
-            return self._answered(await self._placed(coming, written), prepared, form)
+        answer = None if coming is None else await self._placed(coming, written)
+        if answer is not None:
+            return self._answered(answer, prepared, form)
         script = await self.limits.short(lambda: self.preparer.parsed(written))
         (statement,) = script.statements
         self._check_leads(script)
@@ -191,7 +192,7 @@ class Client:
         self.changed |= (statement.logged or statement.kind == "InsertValues") and not waits
         return results
 
-    def _soon(self, written: Written) -> Awaitable[Answer] | None:
+    def _soon(self, written: Written) -> Awaitable[Answer | None] | None:
         try:
             return self.engine.lookup_soon(written.text, self.session)
         except StreamSQLError:
@@ -218,9 +219,9 @@ class Client:
             tag = f"INSERT 0 {script.statements[0].row_count}"
         return Working(tag, run, form, self.config.buffer_rows)
 
-    async def _placed(self, coming: Awaitable[Answer | None], written: Written) -> Answer:
+    async def _placed(self, coming: Awaitable[Answer | None], written: Written) -> Answer | None:
         try:
-            return await coming  # type: ignore[return-value]
+            return await coming
         except StreamSQLError as error:
             raise Placed(error, written.origin) from None
 

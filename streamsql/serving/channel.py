@@ -1,4 +1,4 @@
-"""Lookups of keys from an event loop: asked over a socket of the JVM, awaited, no thread between.
+"""Prepared queries from an event loop: asked over a socket of the JVM, awaited, no thread between.
 
 The JVM's end is io.streamsql.serving.LookupServer, which says how both are written.
 """
@@ -23,13 +23,14 @@ CONNECTIONS = 2
 
 
 _QUESTION = struct.Struct(">iq")
+_NOT_NOW = 2
 
 
 class Channel(asyncio.Protocol):
     """One connection; of one event loop."""
 
     def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[bytes]] = deque()
+        self._waiting: deque[asyncio.Future[bytes | None]] = deque()
         self._unsent: list[bytes] = []
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
@@ -45,12 +46,13 @@ class Channel(asyncio.Protocol):
         """How many questions are not answered yet."""
         return len(self._waiting)
 
-    def ask(self, number: int, keys: bytes) -> asyncio.Future[bytes]:
-        """The results for keys as `keys.packed` makes them; ExternalError comes out of it."""
+    def ask(self, number: int, packed: bytes) -> asyncio.Future[bytes | None]:
+        """The results of a registered query for what its Java class reads; None: it has to be
+        executed in the usual way. ExternalError comes out of it."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[bytes] = loop.create_future()
+        future: asyncio.Future[bytes | None] = loop.create_future()
         self._waiting.append(future)
-        self._unsent += (_QUESTION.pack(8 + len(keys), number), keys)
+        self._unsent += (_QUESTION.pack(8 + len(packed), number), packed)
         if len(self._waiting) == 1:
             self._send()
         elif len(self._unsent) == 2:
@@ -87,7 +89,9 @@ class Channel(asyncio.Protocol):
             future = self._waiting.popleft()
             if future.done():
                 continue  # its caller has stopped waiting
-            if status == 0:
+            if status == _NOT_NOW:
+                future.set_result(None)
+            elif status == 0:
                 future.set_result(content)
             else:
                 future.set_exception(_failed(content.decode()))

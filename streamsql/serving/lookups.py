@@ -8,7 +8,6 @@ that simple takes the usual way.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -40,7 +39,8 @@ from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import Fingerprint, Literal, fingerprint_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
 from streamsql.serving.keys import can_look_up, key_writer, packed, window_bytes
-from streamsql.serving.origins import Origins, origins, unchanged
+from streamsql.serving.origins import Origins, origins
+from streamsql.serving.prepared import PreparedStatements
 from streamsql.serving.rows import Decoder, answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.session import Session
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from streamsql.serving.channel import Channel
     from streamsql.serving.table import Found, KeyLookups, StoredTable
 
-SHAPES = 1_000
-RELEASE_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
 """How long a lookup waits for the JVM; an answer takes less than a millisecond."""
 _Name = tuple[str, tuple[tuple[str, str], ...]]
@@ -93,7 +91,7 @@ class _Prepared:
     source: Source
     schema: Schema
     table: StoredTable
-    lookups: KeyLookups
+    asked: KeyLookups
     key: Callable[[Sequence[Value]], bytes]
     decode: Decoder
 
@@ -112,9 +110,7 @@ class Lookups:
         self._plans = plans
         self._consistency = consistency
         self._channel = channel
-        self._catalog: Catalog | None = None
-        self._prepared: dict[_Name, _Prepared | None] = {}
-        self._lock = threading.Lock()
+        self._prepared: PreparedStatements[_Prepared] = PreparedStatements()
 
     def find(
         self, sql: str, statement: Statement | None, session: Session, catalog: Catalog
@@ -132,7 +128,7 @@ class Lookups:
         if CONSISTENCY_TOKEN in session.properties:
             self._consistency.wait_stored(source, catalog, session.properties)
         wanted = packed([prepared.key(values)], source, None)
-        return _answer(prepared, prepared.lookups.get(wanted))
+        return _answer(prepared, prepared.asked.get(wanted))
 
     def find_soon(
         self, sql: str, session: Session, catalog: Catalog
@@ -162,7 +158,7 @@ class Lookups:
         prepared, values = found
         wanted = packed([prepared.key(values)], prepared.source, None)
         for _ in range(times):
-            _answer(prepared, prepared.lookups.rehearse(wanted))
+            _answer(prepared, prepared.asked.rehearse(wanted))
 
     def _understood(
         self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
@@ -170,8 +166,7 @@ class Lookups:
         shape = fingerprint_of(sql)
         if shape is None:
             return None
-        if self._catalog is not catalog:
-            self._adopt(catalog)
+        self._prepared.adopt(catalog)
         name = (shape.text, _relevant(session.properties))
         known = partial(self._known, statement, shape, session, catalog)
         prepared = known(name)
@@ -184,7 +179,7 @@ class Lookups:
         if prepared is None:
             return None
         if not self._stores.is_open(prepared.table):
-            self._prepared.pop(name, None)
+            self._prepared.discard(name)
             return None
         values = tuple(p.value(shape.literals) for p in prepared.parameters)
         if None in values:
@@ -199,45 +194,16 @@ class Lookups:
         catalog: Catalog,
         name: _Name,
     ) -> _Prepared | None:
-        if statement is None:
+        if statement is None or name in self._prepared:
             return self._prepared.get(name)
-        try:
-            return self._prepared[name]
-        except KeyError:
-            pass
         try:
             prepared = self._prepare(statement, shape, session, catalog)
         except ExternalError:
             return None  # not now; the usual way tells why
-        self._remember(name, prepared, catalog)
+        self._prepared.put(name, prepared, catalog)
         return prepared
 
     # -- preparing -------------------------------------------------------------------------------
-
-    def _adopt(self, catalog: Catalog) -> None:
-        """Keeps prepared lookups whose objects are unchanged. Shapes without a prepared lookup are
-        tried again."""
-        with self._lock:
-            before = self._prepared
-            self._prepared = {
-                n: p for n, p in before.items() if p and unchanged(p.origins, catalog)
-            }
-            forgotten = [p.lookups for n, p in before.items() if p and n not in self._prepared]
-            self._catalog = catalog
-        _release(forgotten)
-
-    def _remember(
-        self,
-        name: _Name,
-        prepared: _Prepared | None,
-        catalog: Catalog,
-    ) -> None:
-        with self._lock:
-            if self._catalog is catalog:
-                if len(self._prepared) >= SHAPES:
-                    oldest = self._prepared.pop(next(iter(self._prepared)))
-                    _release([] if oldest is None else [oldest.lookups])
-                self._prepared[name] = prepared
 
     def _prepare(
         self, statement: Statement, shape: Fingerprint, session: Session, catalog: Catalog
@@ -332,7 +298,7 @@ async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer
     wanted = packed([prepared.key(values)], prepared.source, None)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            found = await channel.ask(prepared.lookups.number, wanted)
+            found = await channel.ask(prepared.asked.number, wanted)
     except TimeoutError:
         raise ExternalError(
             f"the table {prepared.source.name} has not answered within {ANSWER_SECONDS:.0f} "
@@ -340,6 +306,7 @@ async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer
             retryable=True,
             hint="The JVM that serves it is busy or has stopped; try again.",
         ) from None
+    assert found is not None, "a lookup has an answer or an error"
     return _answer(prepared, Found.of(found))
 
 
@@ -347,19 +314,6 @@ def _answer(prepared: _Prepared, found: Found) -> Answer:
     rows = list(answer_rows(found.results, prepared.plan, prepared.schema, prepared.decode))
     query_id = f"query_{time.time_ns() // 1_000_000}"
     return Answer(query_id, prepared.plan.schema, rows, epoch=found.epoch)
-
-
-def _release(forgotten: list[KeyLookups]) -> None:
-    """Let the JVM forget, when questions that are on their way have been answered."""
-
-    def release() -> None:
-        for lookups in forgotten:
-            lookups.close()
-
-    if forgotten:
-        timer = threading.Timer(RELEASE_SECONDS, release)
-        timer.daemon = True
-        timer.start()
 
 
 def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -33,8 +33,9 @@ from streamsql.serving.key_conditions import without_keys
 from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes, window_bytes
 from streamsql.serving.lookups import Lookups
 from streamsql.serving.rows import answer_rows, result_schema
+from streamsql.serving.small_queries import SmallQueries
 from streamsql.serving.stores import TableStores
-from streamsql.serving.table_queries import TableQueries
+from streamsql.serving.table_queries import FEW, TableQueries
 from streamsql.serving.warm_up import WarmUp
 from streamsql.session import Session
 from streamsql.status import QueryState, StoreInfo
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from streamsql.serving.table import EpochRecords, StoredTable
 
 
-FEW = 10_000
-"""Rows, of a product of all tables, for which compiling a query takes longer than it saves."""
 _STOPPED = frozenset({QueryState.PAUSED, QueryState.ERROR})
 
 
@@ -80,6 +79,9 @@ class Serving:
         self._warming = WarmUp(services, catalog, self._plans, self._queries)
         self._channel = CurrentChannel(services)
         self._lookups = Lookups(self.stores, self._plans, self.consistency, self._channel)
+        self._small_queries = SmallQueries(
+            self.stores, self._queries, self._reads_few, CurrentChannel(services)
+        )
 
     def start(self, *, eager: bool) -> None:
         """Let the stores follow their topics; see TableStores.start."""
@@ -96,6 +98,7 @@ class Serving:
         """Stop following tables and answering pull queries."""
         self.stores.close()
         self._channel.close()
+        self._small_queries.close()
 
     def lag(self, source: Source) -> int | None:
         """How many records a table's store is behind its topic; None where that is not known."""
@@ -226,12 +229,21 @@ class Serving:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.
 
         `statement`: what the text has been parsed to; None: only where its shape is known."""
-        return self._lookups.find(sql, statement, session, self._catalog())
+        catalog = self._catalog()
+        found = self._lookups.find(sql, statement, session, catalog)
+        if found is None and statement is not None:
+            self._small_queries.prepare(sql, statement, session, catalog)
+        return found
 
-    def lookup_soon(self, sql: str, session: Session) -> Coroutine[object, object, Answer] | None:
-        """As `lookup`, from an event loop, where that takes no thread: not for the first of a
-        shape, nor with a consistency token."""
-        return self._lookups.find_soon(sql, session, self._catalog())
+    def lookup_soon(
+        self, sql: str, session: Session
+    ) -> Coroutine[object, object, Answer | None] | None:
+        """The answer of such a lookup, or of a small query that has been asked before, from an
+        event loop, where that takes no thread: not for the first of a shape, nor with a
+        consistency token. None and a result of None: it has to be executed in the usual way."""
+        catalog = self._catalog()
+        found = self._lookups.find_soon(sql, session, catalog)
+        return found or self._small_queries.find_soon(sql, session, catalog)
 
 
 def scanned(root: Operator) -> Scan:

@@ -162,24 +162,27 @@ def _close(java: Any) -> None:
         java.close()
 
 
-class KeyLookups:
-    """One query's lookups of keys in one table."""
+class Registered:
+    """A Java PreparedQuery, which channel.py asks by its number once it is registered."""
 
     def __init__(self, topic: str, java: Any, bridge: Bridge) -> None:
         self._topic = topic
         self._java = java
         self._bridge = bridge
         self.number = 0
-        """By which channel.py asks for them, once they are registered."""
 
     def register(self) -> None:
-        """Let channel.py ask for them, until they are closed."""
+        """Let channel.py ask for it, until it is closed."""
         with reading(self._topic):
             self.number = self._bridge.register(self._java)
 
     def close(self) -> None:
         with suppress(*JVM_FAILURES):
             self._bridge.release(self.number)
+
+
+class KeyLookups(Registered):
+    """One query's lookups of keys in one table."""
 
     def get(self, keys: bytes) -> Found:
         """The results for keys as `keys.packed` makes them."""

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
     from streamsql.executor.frames.context import LoweringContext
     from streamsql.executor.lowering.compiled_plan import TableReader
-    from streamsql.serving.table import StoredTable
+    from streamsql.serving.table import Registered, StoredTable
 
 KEPT = 64
 """How many compiled plans are kept for statements that come again."""
+FEW = 10_000
+"""Rows, of a product of all tables, for which compiling a query takes longer than it saves."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,29 @@ class CompiledQuery:
     readers: tuple[TableReader, ...]
     few: bool
     """Whether it is for tables of few rows."""
+
+    @property
+    def topics(self) -> str:
+        return ", ".join(source.topic.name for source in self.tables)
+
+    def over(self, tables: Mapping[str, StoredTable]) -> Any:
+        """The Java TablesQuery over these tables, by the names of their sources."""
+        from streamsql.executor.spark.bridge import Bridge
+
+        query = Bridge.of(self.spark).tables_query(self.plan, FEW)
+        for source, reader in zip(self.tables, self.readers, strict=True):
+            tables[source.name].ask(query, reader.plan)
+        return query
+
+    def registered(self, tables: Mapping[str, StoredTable]) -> Registered:
+        """The same, for channel.py. It is the only one that executes the plan from now on."""
+        from streamsql.executor.spark.bridge import Bridge
+        from streamsql.serving.table import Registered, reading
+
+        with reading(self.topics):
+            found = Registered(self.topics, self.over(tables), Bridge.of(self.spark))
+        found.register()
+        return found
 
 
 class TableQueries:
@@ -77,16 +102,12 @@ class TableQueries:
     ) -> Iterator[bytes]:
         """The rows of the answer, as push_rows.py reads them; `tables` by the names of sources.
         `epoch`: as of which views are read; None: as they are."""
-        from streamsql.executor.spark.bridge import Bridge
         from streamsql.serving.table import reading, scanned, split
 
-        topics = ", ".join(source.topic.name for source in query.tables)
+        topics = query.topics
         try:
             with reading(topics):
-                run = Bridge.of(query.spark).tables_query(query.plan)
-                for source, reader in zip(query.tables, query.readers, strict=True):
-                    tables[source.name].ask(run, reader.plan)
-                rows = run.run(-1 if epoch is None else epoch)
+                rows = query.over(tables).run(-1 if epoch is None else epoch)
             yield from split(rows) if isinstance(rows, bytes) else scanned(rows, topics)
         finally:
             self._give_back(query)

@@ -93,7 +93,7 @@ def test_prepared_lookups(
     sql: str, change: str, kept: bool, services: MagicMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released: list[object] = []
-    monkeypatch.setattr("streamsql.serving.lookups._release", released.extend)
+    monkeypatch.setattr("streamsql.serving.prepared.release", released.extend)
     catalog, session = changed(Catalog(), DEFINITIONS + VIEWS), Session()
     lookups = Lookups(services, services, services, services)
     (statement,) = parse(sql)

@@ -215,12 +215,12 @@ class Bridge:
         return [int(thread) for thread in self._java.scanThreads()]
 
     def listen(self, path: str) -> Any:
-        """Lets the JVM answer lookups over a Unix domain socket."""
+        """Lets the JVM answer prepared queries over a Unix domain socket."""
         return self._java.listen(path)
 
-    def register(self, lookups: Any) -> int:
-        """The number of a query's lookups in requests over the socket."""
-        return int(self._prompt.register(lookups))
+    def register(self, query: Any) -> int:
+        """The number of a Java PreparedQuery in requests over the socket."""
+        return int(self._prompt.register(query))
 
     def release(self, number: int) -> None:
         self._prompt.release(number)
@@ -235,8 +235,9 @@ class Bridge:
         """The choice of the epoch as of which a query reads its views."""
         return self._java.commonEpoch()
 
-    def tables_query(self, plan: Any) -> Any:
-        return self._java.tablesQuery(plan)
+    def tables_query(self, plan: Any, most_rows: int) -> Any:
+        """A query over tables, which `listen` answers while their product has `most_rows`."""
+        return self._java.tablesQuery(plan, most_rows)
 
     def database_rows(
         self,

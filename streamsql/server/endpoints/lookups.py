@@ -49,11 +49,12 @@ class Lookups:
         message = await receive()
         sql = _statement(message.get("body", b""), length)
         coming = None if sql is None else self._lookup(sql)
-        if coming is None:
-            await self._app(scope, Replayed([message], receive), send)
-            return
         try:
-            writer = _writer(await coming, media)
+            answer = None if coming is None else await coming
+            if answer is None:
+                await self._app(scope, Replayed([message], receive), send)
+                return
+            writer = _writer(answer, media)
             first = writer.first()
         except StreamSQLError as error:
             await failure(error, sql).response()(scope, receive, send)
@@ -68,7 +69,7 @@ class Lookups:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    def _lookup(self, sql: str) -> Coroutine[object, object, Answer] | None:
+    def _lookup(self, sql: str) -> Coroutine[object, object, Answer | None] | None:
         engine = self._state.engine
         server = engine.session
         session = Session(dict(server.properties), dict(server.variables), remote=True)

@@ -54,8 +54,9 @@ async def _answer(request: Request, media: str) -> Response:
     given = await statement_request(request)
     asked = Asked(state, request.scope, given.sql, state.session(given))
     try:
-        if (soon := state.engine.lookup_soon(given.sql, asked.session)) is not None:
-            return AnswerResponse(*_begun(await soon, media), state)
+        soon = state.engine.lookup_soon(given.sql, asked.session)
+        if soon is not None and (answer := await soon) is not None:
+            return AnswerResponse(*_begun(answer, media), state)
         begun = await state.run(partial(_begin, asked, media))
         if begun is not None:
             return AnswerResponse(*begun, state)

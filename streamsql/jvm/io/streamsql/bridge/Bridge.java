@@ -21,8 +21,8 @@ import io.streamsql.runs.QueryRun;
 import io.streamsql.serving.AnsiSession;
 import io.streamsql.serving.CommonEpoch;
 import io.streamsql.serving.CompiledPlan;
-import io.streamsql.serving.KeyLookups;
 import io.streamsql.serving.LookupServer;
+import io.streamsql.serving.PreparedQuery;
 import io.streamsql.serving.RowMemory;
 import io.streamsql.serving.ScanThreads;
 import io.streamsql.serving.ServedTable;
@@ -58,7 +58,7 @@ import org.rocksdb.RocksDBException;
  */
 public final class Bridge {
   private final SparkSession session;
-  private final Map<Long, KeyLookups> lookups = new ConcurrentHashMap<>();
+  private final Map<Long, PreparedQuery> prepared = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
 
   private Bridge(SparkSession session) {
@@ -262,20 +262,20 @@ public final class Bridge {
     return ScanThreads.ids();
   }
 
-  /** Answers lookups over a Unix domain socket at the path, which must not exist. */
+  /** Answers prepared queries over a Unix domain socket at the path, which must not exist. */
   public LookupServer listen(String path) throws IOException {
-    return LookupServer.listen(path, lookups);
+    return LookupServer.listen(path, prepared);
   }
 
-  /** The number of a query's lookups in requests to {@link #listen}. */
-  public long register(KeyLookups asked) {
+  /** The number of a query in requests to {@link #listen}. */
+  public long register(PreparedQuery query) {
     long number = numbers.incrementAndGet();
-    lookups.put(number, asked);
+    prepared.put(number, query);
     return number;
   }
 
   public void release(long number) {
-    lookups.remove(number);
+    prepared.remove(number);
   }
 
   /** A copy of the engine's session in ANSI mode. */
@@ -297,8 +297,8 @@ public final class Bridge {
     return AnsiSession.activate(next);
   }
 
-  public TablesQuery tablesQuery(CompiledPlan plan) {
-    return new TablesQuery(plan);
+  public TablesQuery tablesQuery(CompiledPlan plan, long mostRows) {
+    return new TablesQuery(plan, mostRows);
   }
 
   /** Limits the memory of rows that table queries keep. */

@@ -47,6 +47,16 @@ public final class CommonEpoch {
     return found;
   }
 
+  /** The newest one, without waiting: NONE also while the views have none in common. */
+  long newest() {
+    if (views.size() == 1) {
+      // One view alone is always of one moment, also between two epochs.
+      return views.get(0).store().epoch();
+    }
+    Long found = views.isEmpty() ? null : floor(Long.MAX_VALUE);
+    return found == null ? NONE : found;
+  }
+
   /**
    * The newest one. A store that has just been opened may have none yet.
    *
@@ -61,8 +71,7 @@ public final class CommonEpoch {
     while (true) {
       Long found = floor(Long.MAX_VALUE);
       if (views.size() == 1 && (least == 0 || (found != null && found >= least))) {
-        // One view alone is always of one moment, also between two epochs.
-        return views.get(0).store().epoch();
+        return newest();
       }
       if (found != null && found >= least) {
         return found;

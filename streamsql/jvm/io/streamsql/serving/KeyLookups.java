@@ -15,7 +15,7 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 
 /** One query's key lookups in one table: bytes in, bytes out, in one call. */
-public final class KeyLookups {
+public final class KeyLookups implements PreparedQuery {
   private final Supplier<TableStore.Reading> store;
   private final UTF8String topic;
   private final UnaryOperator<Iterator<InternalRow>> program;
@@ -42,6 +42,7 @@ public final class KeyLookups {
    * @param packed the inclusive range of the keys' windows (longs, ignored without windows), then
    *     the keys without their windows, each after its length (int)
    */
+  @Override
   public byte[] get(byte[] packed) throws RocksDBException {
     if (!complete.getAsBoolean()) {
       throw new IllegalStateException("the table is still being read");

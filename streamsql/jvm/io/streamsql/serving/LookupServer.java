@@ -17,13 +17,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Serves lookups over a local socket, for callers that cannot wait for each call: requests may be
- * sent before earlier ones of the connection are answered, in order.
+ * Serves prepared queries over a local socket, for callers that cannot wait for each call: requests
+ * may be sent before earlier ones of the connection are answered, in order.
  *
- * <p>A request is its length (int), the number of a query's lookups (long) and keys as {@link
- * KeyLookups#get} reads them; its response the length (int), 0 (byte) and the results, or 1 and an
- * error text. Responses to requests that arrived together are sent together: with many callers,
- * sending and waking receivers is most of a lookup's cost.
+ * <p>A request is its length (int), the number of a query (long) and what {@link PreparedQuery#get}
+ * reads; its response the length (int), 0 (byte) and the results, 1 and an error text, or 2 where
+ * the query has to be executed in the usual way. Responses to requests that arrived together are
+ * sent together: with many callers, sending and waking receivers is most of a lookup's cost.
  */
 public final class LookupServer {
   private static final int LARGEST = 16 << 20;
@@ -31,9 +31,9 @@ public final class LookupServer {
   private static final int BUFFERED = 64 << 10;
 
   private final ServerSocketChannel server;
-  private final Map<Long, KeyLookups> known;
+  private final Map<Long, PreparedQuery> known;
 
-  private LookupServer(ServerSocketChannel server, Map<Long, KeyLookups> known) {
+  private LookupServer(ServerSocketChannel server, Map<Long, PreparedQuery> known) {
     this.server = server;
     this.known = known;
   }
@@ -41,9 +41,10 @@ public final class LookupServer {
   /**
    * Listens at the path of a Unix domain socket, which must not exist.
    *
-   * @param known the lookups by their numbers
+   * @param known the queries by their numbers
    */
-  public static LookupServer listen(String path, Map<Long, KeyLookups> known) throws IOException {
+  public static LookupServer listen(String path, Map<Long, PreparedQuery> known)
+      throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
     server.bind(UnixDomainSocketAddress.of(path));
     LookupServer listening = new LookupServer(server, known);
@@ -99,11 +100,14 @@ public final class LookupServer {
     int status = 0;
     byte[] content;
     try {
-      KeyLookups lookups = known.get(number);
-      if (lookups == null) {
+      PreparedQuery query = known.get(number);
+      if (query == null) {
         throw new IllegalStateException("unknown lookup");
       }
-      content = lookups.get(keys);
+      content = query.get(keys);
+    } catch (PreparedQuery.NotNow e) {
+      status = 2;
+      content = new byte[0];
     } catch (Exception e) {
       status = 1;
       String text = e.getMessage() == null ? e.toString() : e.getMessage();

@@ -32,6 +32,23 @@ public final class ScannedRows implements AutoCloseable {
     }
   }
 
+  /** All results over the inputs, each after its length (int), in one turn of a thread. */
+  static byte[] all(CompiledPlan plan, List<Iterable<InternalRow>> inputs) {
+    return ScanThreads.run(
+        () -> {
+          try (PlanRun run = new PlanRun(plan, inputs)) {
+            return run.within(
+                () -> {
+                  ByteArrayOutputStream out = new ByteArrayOutputStream();
+                  while (run.hasNext()) {
+                    put(out, run.next().getBinary(0));
+                  }
+                  return out.toByteArray();
+                });
+          }
+        });
+  }
+
   /** All results as next() gives them, if these are few; else this. */
   public synchronized Object whole() {
     try {

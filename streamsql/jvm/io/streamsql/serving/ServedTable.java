@@ -139,6 +139,15 @@ public final class ServedTable implements AutoCloseable {
     return EpochRecords.open(session, store, topic, epoch);
   }
 
+  /** Whether the store holds all that was in the topic when opened. */
+  boolean isComplete() {
+    return follower.complete();
+  }
+
+  boolean isView() {
+    return epochs != null;
+  }
+
   /** Lets a query choose among the epochs of a view; false: it has done none yet. */
   public boolean addTo(CommonEpoch choice) {
     boolean hasEpochs = follower.hasEpochs();

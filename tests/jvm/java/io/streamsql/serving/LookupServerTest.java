@@ -31,7 +31,7 @@ class LookupServerTest {
   private Path socket;
   private TableStore store;
   private LookupServer server;
-  private final Map<Long, KeyLookups> known = new ConcurrentHashMap<>();
+  private final Map<Long, PreparedQuery> known = new ConcurrentHashMap<>();
 
   @BeforeEach
   void listen() throws Exception {
