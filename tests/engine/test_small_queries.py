@@ -1,4 +1,4 @@
-"""Queries over few rows that are asked again: the JVM answers them at once, as the usual way does."""
+"""Queries over few rows that are asked again: the JVM has the same answer at once."""
 
 from __future__ import annotations
 
