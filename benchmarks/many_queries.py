@@ -162,11 +162,11 @@ def create(place: Place, options: argparse.Namespace) -> tuple[list[str], list[s
 
 def started(place: Place, options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """CREATE to RUNNING."""
-    load, begin = os.getloadavg()[0], time.time()
+    load, begin, before = os.getloadavg()[0], time.time(), place.usage()
     topics = create(place, options)
     created = time.time() - begin
     place.await_running()
-    seconds = {"created_s": created, "running_s": time.time() - begin}
+    seconds = {"created_s": created, "running_s": time.time() - begin, **cpu(place, before)}
     show({"phase": "start", "load": load, **seconds, **modes(place), **memory(place)}, options)
     return topics
 
@@ -248,6 +248,16 @@ def cores(place: Place, before: Usage, seconds: float) -> dict[str, object]:
         "broker_cores": now.broker_cpu - before.broker_cpu,
     }
     return {name: value / seconds for name, value in used.items()} | memory(place)
+
+
+def cpu(place: Place, before: Usage) -> dict[str, float]:
+    """CPU seconds since then."""
+    now = place.usage()
+    return {
+        "cpu_s": now.cpu - before.cpu,
+        "engine_cpu_s": now.engine_cpu - before.engine_cpu,
+        "jvm_cpu_s": now.jvm_cpu - before.jvm_cpu,
+    }
 
 
 def show(row: dict[str, object], options: argparse.Namespace) -> None:

@@ -360,11 +360,20 @@ class QueryManager:
             for query in self._all():
                 if isinstance(query.phase, Stopping):
                     self._post(query.id, events.Tick())
-            for query_id in list(self._queries) if self._watch.outage is None else ():
-                query, others, now = self._queries[query_id], self._all(), time.monotonic()
-                if may_start(query, others, now, by_itself=self._by_itself):
-                    self._post(query_id, events.StartDue())
+            if self._watch.outage is None:
+                self._start_due()
         self._workers.replace_stuck()
+
+    def _start_due(self) -> None:
+        looked = False
+        for query_id in list(self._queries):
+            query, now = self._queries[query_id], time.monotonic()
+            if isinstance(query.phase, Deferred) and query.health.asleep:
+                if looked:
+                    continue  # What keeps the first of them from starting keeps all.
+                looked = True
+            if may_start(query, self._queries.values(), now, by_itself=self._by_itself):
+                self._post(query_id, events.StartDue())
 
     def _look(self) -> None:
         for query in self._all():

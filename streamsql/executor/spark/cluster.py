@@ -110,7 +110,11 @@ def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mappin
             "spark.local.dir": str(scratch),
         }
     if is_local(master):
-        settings["spark.shuffle.manager.incremental"] = _IN_PROCESS_SHUFFLE
+        settings |= {
+            "spark.shuffle.manager.incremental": _IN_PROCESS_SHUFFLE,
+            # Spark starts a thread for each task slot, for messages that none of them waits for.
+            "spark.rpc.netty.dispatcher.numThreads": "8",
+        }
     else:
         settings |= {
             "spark.jars": ",".join(str(jar) for jar in jars),

@@ -1,5 +1,8 @@
 package io.streamsql.source;
 
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -47,6 +50,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   private static final Map<Map<String, Object>, TopicEnds> CLUSTERS = new ConcurrentHashMap<>();
 
   private final Admin admin;
+  private final Admin shared;
   private final ListOffsetsOptions readable;
   private final List<Sleeper> sleepers = new ArrayList<>();
   private Thread watcher;
@@ -57,6 +61,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
 
   TopicEnds(Map<String, Object> settings, Admin admin) {
     this.admin = admin;
+    shared = unclosed(admin);
     readable =
         new ListOffsetsOptions(
                 committedOnly(settings)
@@ -68,6 +73,30 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   /** The ends of the cluster of these settings. */
   static TopicEnds of(Map<String, Object> settings) {
     return CLUSTERS.computeIfAbsent(settings, TopicEnds::new);
+  }
+
+  /**
+   * The client that all queries of the cluster share. Closing it does nothing, since Spark's
+   * readers close theirs with their query.
+   */
+  Admin shared() {
+    return shared;
+  }
+
+  private static Admin unclosed(Admin admin) {
+    InvocationHandler pass =
+        (self, method, arguments) -> {
+          if (method.getName().equals("close")) {
+            return null;
+          }
+          try {
+            return method.invoke(admin, arguments);
+          } catch (InvocationTargetException failed) {
+            throw failed.getCause();
+          }
+        };
+    return (Admin)
+        Proxy.newProxyInstance(Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, pass);
   }
 
   /** The settings of Kafka's clients in a source's options. */

@@ -19,6 +19,8 @@ import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.kafka010.KafkaMicroBatchStream;
+import org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -117,6 +119,12 @@ public final class TopicSource implements TableProvider {
         return stream;
       }
       Map<String, Object> settings = TopicEnds.settings(options);
+      if (((KafkaMicroBatchStream) stream).kafkaOffsetReader()
+          instanceof KafkaOffsetReaderAdmin reader) {
+        // Otherwise each source has a client, with its thread and its connections. After a failure
+        // Spark's reader gets one of its own.
+        reader._admin_$eq(TopicEnds.of(settings).shared());
+      }
       String query = options.get(QUERY);
       String topic = options.get("subscribe");
       QueryInputs.Input input =

@@ -2,10 +2,12 @@ package io.streamsql.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -50,6 +52,19 @@ class TopicEndsTest {
     assertEquals(Map.of(), readable(new UnknownTopicOrPartitionException()).get());
     CompletableFuture<?> failed = readable(new TimeoutException("busy"));
     assertTrue(failed.isCompletedExceptionally());
+  }
+
+  @Test
+  void aQueryThatEndsLeavesTheSharedClientToTheOthers() {
+    InvocationHandler answers =
+        (proxy, method, arguments) -> {
+          assertFalse(method.getName().equals("close"), "the other queries need it");
+          throw new TimeoutException("no answer");
+        };
+    Admin shared = new TopicEnds(Map.of(), admin(answers)).shared();
+    shared.close();
+    shared.close(Duration.ZERO);
+    assertThrows(TimeoutException.class, () -> shared.describeTopics(Set.of("t")));
   }
 
   /** The ends of a partition whose request times out, with this answer about its topic. */
