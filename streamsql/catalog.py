@@ -37,19 +37,24 @@ class Lookup:
 
     connection: str
     place: str
-    """The file or folder, or the URL of the database."""
+    """The file or folder, the URL of the database, or that of the catalog or the folder of a
+    warehouse of Iceberg."""
     ttl_ms: int
     """Maximum age of a cached row."""
     format: str = ""
     """FILE only: PARQUET, JSON or CSV."""
     table: str = ""
-    """JDBC only: the table in the database's syntax."""
+    """JDBC: the table in the database's syntax; ICEBERG: namespace and name."""
     user: str = ""
     password: str = ""
     rows: int = 0
     """JDBC only: maximum number of cached rows."""
     per_second: int | None = None
     """JDBC only: maximum lookups per second; None is unlimited."""
+    catalog: str = ""
+    """ICEBERG only: HADOOP, JDBC or REST."""
+    warehouse: str = ""
+    """ICEBERG only: a folder, a bucket, or the name that a REST catalog knows."""
 
     @property
     def caches(self) -> bool:
@@ -142,6 +147,11 @@ class Source:
         return self.kind is Kind.TABLE and made and self.lookup is None
 
     @property
+    def is_lake(self) -> bool:
+        """Whether it is a table of Iceberg, which queries that end can read."""
+        return self.lookup is not None and self.lookup.connection == "ICEBERG"
+
+    @property
     def shown(self) -> tuple[Column, ...]:
         """The columns of `SELECT *` in standard SQL."""
         if self.order:
@@ -180,8 +190,9 @@ class Source:
 
     @property
     def pseudo_columns(self) -> tuple[Column, ...]:
-        """The pseudo columns of its rows: time, position, and the window of a key."""
-        if self.lookup is not None:
+        """The pseudo columns of its rows: time, position, and the window of a key. A row of Iceberg
+        has the time at which it is read."""
+        if self.lookup is not None and not self.is_lake:
             return ()
         return (*PSEUDO_COLUMNS, *self.bounds)
 

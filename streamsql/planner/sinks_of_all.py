@@ -12,11 +12,12 @@ from streamsql.errors import UnsupportedError
 from streamsql.nodes import CreateSink, CreateSinkOfAll, Property
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner.create_sink import check_name, commit_interval, connection_of
-from streamsql.planner.iceberg_sinks import catalog_of, retention_of, warehouse_of
+from streamsql.planner.iceberg_sinks import retention_of
 from streamsql.planner.operators import name_in_table
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.statements import CatalogChange, NothingToDo, Touches
 from streamsql.planner.with_clause.databases import check_taken, database_password, needed
+from streamsql.planner.with_clause.lakes import catalog_of, warehouse_of
 from streamsql.planner.with_clause.properties import Place, names_taken, read_properties
 
 _PROPERTIES = (
@@ -86,7 +87,7 @@ def plan_sink_of_all(statement: CreateSinkOfAll, planning: Planning) -> SinkOfAl
             "",
             "",
             connection,
-            warehouse_of(given, statement),
+            warehouse_of(given, statement.span),
             "",
             to_sql(plain),
             tables[0],

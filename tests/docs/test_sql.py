@@ -13,6 +13,7 @@ from streamsql.api.checking import NamedText, check
 PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
 LOOKUPS = PAGE.with_name("lookups.md")
 VIEWS = PAGE.with_name("views.md")
+LAKES = PAGE.with_name("iceberg-tables.md")
 _BLOCK = re.compile(r'^```sql( title="rejected")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -26,7 +27,8 @@ def _errors(sql: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [(PAGE, 10), (PAGE.with_name("README.md"), 2), (LOOKUPS, 2), (VIEWS, 4)]
+    ("page", "least"),
+    [(PAGE, 10), (PAGE.with_name("README.md"), 2), (LOOKUPS, 2), (VIEWS, 4), (LAKES, 1)],
 )
 def test_examples_pass(page: Path, least: int) -> None:
     blocks = [block[2] for block in _BLOCK.finditer(page.read_text("utf-8")) if not block[1]]
@@ -34,7 +36,7 @@ def test_examples_pass(page: Path, least: int) -> None:
     assert not _errors("\n".join(blocks))
 
 
-@pytest.mark.parametrize(("page", "least"), [(PAGE, 6), (LOOKUPS, 3), (VIEWS, 2)])
+@pytest.mark.parametrize(("page", "least"), [(PAGE, 6), (LOOKUPS, 3), (VIEWS, 2), (LAKES, 2)])
 def test_what_is_rejected_is_rejected(page: Path, least: int) -> None:
     accepted = ""
     rejected = 0

@@ -11,13 +11,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from streamsql import types
-from streamsql.errors import InternalError, UnsupportedError
+from streamsql.errors import InternalError
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.operators.table_sink import placed
-from streamsql.executor.spark.cluster import is_this_machine
-from streamsql.executor.spark.drivers import database_driver, iceberg_jars
 from streamsql.executor.spark.external import IcebergTarget
+from streamsql.executor.spark.lakes import catalog_properties, lake_jars
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators import IcebergSink, name_in_table
 from streamsql.schema import Column
@@ -44,22 +43,17 @@ def lower(node: IcebergSink, inputs: Inputs, scope: Scope) -> DataFrame:
 
 def target_of(node: IcebergSink, scope: Scope) -> IcebergTarget:
     target, spark = node.target, scope.context.spark
-    if not is_this_machine(spark.sparkContext.master or "local"):
-        raise UnsupportedError(
-            "a sink with CONNECTION='ICEBERG' on a Spark cluster",
-            hint="Run the engine without --master.",
-        )
     there = {column.name: column.there for column in node.columns}
     columns = [replace(column, name=there[column.name]) for column in node.schema]
     keys = tuple(there[key] for key in node.keys)
-    jars = iceberg_jars(in_store=node.catalog == "REST" or target.path.startswith("s3a:"))
-    if node.catalog == "JDBC":
-        jars += database_driver(spark)
+    jars = lake_jars(node.catalog, target.path, spark)
     return IcebergTarget(
         name=target.name,
         topic=node.topic,
         catalog=node.catalog,
-        properties=_catalog(node),
+        properties=catalog_properties(
+            node.catalog, node.url, target.path, target.user, target.password
+        ),
         table=target.table,
         schema=iceberg_schema(columns, keys),
         columns=tuple(column.name for column in node.schema),
@@ -73,27 +67,6 @@ def target_of(node: IcebergSink, scope: Scope) -> IcebergTarget:
         jars=tuple(jars),
         interval_ms=node.interval_ms,
     )
-
-
-def _catalog(node: IcebergSink) -> dict[str, str]:
-    """The catalog's properties, in Iceberg's names."""
-    target = node.target
-    match node.catalog:
-        case "JDBC":
-            login = {"jdbc.user": target.user, "jdbc.password": target.password}
-            given = {"uri": node.url, "jdbc.schema-version": "V1", **login}
-        case "REST":
-            secret = f"{target.user}:{target.password}" if target.user else target.password
-            login = {"credential" if target.user else "token": secret}
-            # S3 by Hadoop's client, as for checkpoints.
-            files = "org.apache.iceberg.hadoop.HadoopFileIO"
-            given = {"uri": node.url, "io-impl": files, **login}
-        case _:
-            given = {}
-    path = target.path
-    local = node.catalog != "REST" and path.startswith("/")
-    given["warehouse"] = f"file:{path}" if local else path
-    return {name: value for name, value in given.items() if value}
 
 
 def iceberg_schema(columns: Sequence[Column], keys: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
+from streamsql.catalog import Lookup
 from streamsql.executor.frames.context import (
     END_COLUMN,
     HEADERS_COLUMN,
@@ -18,6 +19,7 @@ from streamsql.executor.frames.context import (
     START_COLUMN,
     TIME_COLUMN,
     Scope,
+    made_columns,
     quoted,
     record_type,
 )
@@ -27,6 +29,7 @@ from streamsql.executor.operators.constraints import meeting_constraints
 from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
+from streamsql.executor.spark.lakes import lake_rows
 from streamsql.formats import FORMATS
 from streamsql.planner.operators import Export, Scan, Sink
 from streamsql.planner.plans.modes import time_decides
@@ -45,6 +48,8 @@ _SOURCE = "io.streamsql.source.TopicSource"
 def lower(node: Scan, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows of a topic, decoded; unreadable records are in the processing log."""
     source = node.source
+    if source.lookup is not None:
+        return _of_lake(node, source.lookup, scope)
     if scope.context.table is not None:
         return scope.context.table(node)
     record_time = F.unix_millis(F.col("timestamp"))
@@ -80,6 +85,20 @@ def lower(node: Scan, inputs: Inputs, scope: Scope) -> DataFrame:
         }
     )
     return meeting_constraints(rows, node, scope)
+
+
+def _of_lake(node: Scan, lookup: Lookup, scope: Scope) -> DataFrame:
+    """The rows of a table of Iceberg."""
+    spark, columns = scope.context.spark, node.source.schema
+    rows = lake_rows(lookup, node.source.name, record_type(columns), spark)
+    place = F.lit(0), F.lit(0).cast("bigint")
+    made = rows.select(
+        *(quoted(column.name) for column in columns),
+        *made_columns(scope.jvm.clock(), F.lit(False), *place),
+    )
+    system = (TIME_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)
+    pseudo = zip(node.source.pseudo_columns, system, strict=True)
+    return made.withColumns({column.name: quoted(name) for column, name in pseudo})
 
 
 def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
@@ -208,7 +227,8 @@ def _checked(found: Column, name: str, scope: Scope) -> Column:
 
 
 def _batch(node: Scan, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
-    known = scope.context.table is not None  # as the latest rows
+    # As the latest rows.
+    known = scope.context.table is not None or node.source.lookup is not None
     return latest(lower)(node, inputs, scope, history or known)
 
 

@@ -309,8 +309,8 @@ class SparkLauncher:
         records that it reads instead, and closes."""
         from streamsql.executor.lowering.batch import Batch, batch_rows
 
-        found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
-        topics = dict.fromkeys(scan.source.topic.name for scan in found)
+        found = (o.source for o in operators(plan.query.root) if isinstance(o, Scan))
+        topics = dict.fromkeys(source.topic.name for source in found if source.lookup is None)
         read = [topic for topic in topics if topic not in stored]
         offsets = offset_ranges(read, plan.query.starts, self._services.kafka.get())
         context = self.context(properties, None, Mode.MICRO_BATCH)

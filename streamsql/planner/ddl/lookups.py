@@ -13,6 +13,7 @@ from streamsql.planner.with_clause.databases import (
     needed,
 )
 from streamsql.planner.with_clause.files import check_path, file_format
+from streamsql.planner.with_clause.lakes import catalog_of, table_in_lake, warehouse_of
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.schema import Column, FormatSpec, Kind, Schema, Topic
 from streamsql.types import (
@@ -29,12 +30,18 @@ from streamsql.types import (
     to_sql,
 )
 
-CONNECTIONS = ("FILE", "JDBC")
+CONNECTIONS = ("FILE", "JDBC", "ICEBERG")
 DEFAULT_TTL = "1 MINUTE"
 DEFAULT_ROWS = 100_000
 _OF_FILES = ("PATH", "FORMAT")
-_OF_DATABASES = ("URL", "DBTABLE", "USER", "PASSWORD", "CACHE_ROWS", "MAX_LOOKUPS_PER_SECOND")
-_OTHERS = {"FILE": _OF_DATABASES, "JDBC": _OF_FILES}
+_LOGIN = ("URL", "USER", "PASSWORD")
+_OF_DATABASES = ("DBTABLE", "CACHE_ROWS", "MAX_LOOKUPS_PER_SECOND")
+_OF_LAKES = ("CATALOG", "WAREHOUSE", "TABLE")
+_OTHERS = {
+    "FILE": (*_LOGIN, *_OF_DATABASES, *_OF_LAKES),
+    "JDBC": (*_OF_FILES, *_OF_LAKES),
+    "ICEBERG": (*_OF_FILES, *_OF_DATABASES),
+}
 """Properties that a connection does not support."""
 _KEYS = (BOOLEAN, INT, BIGINT, STRING, DATE)
 
@@ -47,12 +54,13 @@ def lookup_source(statement: CreateSource, schema: Schema, text: str) -> Source:
     if connection not in CONNECTIONS:
         raise UnsupportedError(
             f"unknown CONNECTION '{given.text('CONNECTION')}' of a lookup table",
-            hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' queries a database.",
+            hint="CONNECTION='FILE' reads files, CONNECTION='JDBC' queries a database, "
+            "CONNECTION='ICEBERG' reads a table of a lakehouse.",
             span=given.span("CONNECTION"),
         )
     check_taken(given, _OTHERS[connection], "lookup table", connection)
     _check_columns(schema, connection, given)
-    lookup = _file(given, statement) if connection == "FILE" else _database(given, statement)
+    lookup = _LOOKUPS[connection](given, statement)
     unset = FormatSpec("NONE")
     topic = Topic("", unset, unset)
     return Source(
@@ -76,7 +84,7 @@ def _check_statement(statement: CreateSource) -> None:
 
 
 def _check_columns(schema: Schema, connection: str, given: WithProperties) -> None:
-    flat = connection == "JDBC" or file_format(given) == "CSV"
+    flat = connection == "JDBC" or (connection == "FILE" and file_format(given) == "CSV")
     for column in schema:
         nested = is_array(column.type) or is_map(column.type) or is_struct(column.type)
         if column in schema.headers:
@@ -86,7 +94,7 @@ def _check_columns(schema: Schema, connection: str, given: WithProperties) -> No
         if flat and nested:
             where = "a table of a database" if connection == "JDBC" else "CSV"
             raise _no_column(column, f"{where} has no such values")
-        if nested and file_format(given) == "PARQUET":
+        if nested and connection == "FILE" and file_format(given) == "PARQUET":
             raise _no_column(column, "of Parquet files only columns with plain values are read")
 
 
@@ -131,3 +139,21 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
         rows=DEFAULT_ROWS if rows is None else rows,
         per_second=given.integer("MAX_LOOKUPS_PER_SECOND", minimum=1),
     )
+
+
+def _lake(given: WithProperties, statement: CreateSource) -> Lookup:
+    catalog, url = catalog_of(given)
+    warehouse = warehouse_of(given, statement.span)
+    return Lookup(
+        "ICEBERG",
+        url or warehouse,
+        _ttl(given, 1_000),
+        table=table_in_lake(given, statement.span),
+        user=given.text("USER") or "",
+        password=database_password(given),
+        catalog=catalog,
+        warehouse=warehouse,
+    )
+
+
+_LOOKUPS = {"FILE": _file, "JDBC": _database, "ICEBERG": _lake}

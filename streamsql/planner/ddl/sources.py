@@ -102,9 +102,10 @@ def plan_create_source(
 def _lookup(statement: CreateSource, catalog: Catalog) -> Source:
     check_no_options(statement.columns)
     schema = declared_schema(statement.kind, statement.columns, catalog.types)
-    if statement.kind is Kind.TABLE and not schema.key:
+    source = lookup_source(statement, schema, statement_sql(statement))
+    if not schema.key and not source.is_lake:
         raise _no_key(statement)
-    return lookup_source(statement, schema, statement_sql(statement))
+    return source
 
 
 def _no_key(statement: CreateSource) -> PlanError:

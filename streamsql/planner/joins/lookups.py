@@ -19,14 +19,21 @@ def is_looked_up(leaf: Leaf) -> bool:
     return isinstance(leaf, Scan) and leaf.source.lookup is not None
 
 
-def check_not_read(source: Source, span: Span | None) -> None:
-    """UnsupportedError, at the span, if a lookup table is read rather than joined."""
-    if source.lookup is None:
+def check_not_read(source: Source, span: Span | None, *, bounded: bool = False) -> None:
+    """UnsupportedError, at the span, if a lookup table is read rather than joined. A query that
+    ends (`bounded`) can read a table of Iceberg."""
+    if source.lookup is None or (bounded and source.is_lake):
         return
-    key = source.schema.key[0].name
+    name = quote(source.name)
+    if source.is_lake:
+        raise UnsupportedError(
+            f"{source.name} is a table of Iceberg, which has no changelog",
+            hint="SELECT without EMIT reads it.",
+            span=span,
+        )
     raise UnsupportedError(
         f"{source.name} is a lookup table: it is read by key, and has no changelog",
-        hint=_JOINED.format(quote(source.name), quote(key)),
+        hint=_JOINED.format(name, quote(source.schema.key[0].name)),
         span=span,
     )
 
@@ -47,6 +54,13 @@ def joined_lookup(left: Side, right: Side, join: Join, condition: Condition) -> 
 def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
     source = right.scans[0].source
     name = quote(source.name)
+    if source.is_lake:
+        raise UnsupportedError(
+            f"a join of a stream with {name}, which is a table of Iceberg",
+            hint="SELECT without EMIT in standard SQL joins it: "
+            "SET 'streamsql.sql.semantics' = 'standard'.",
+            span=join.span,
+        )
     if left.kind is Kind.TABLE:
         raise UnsupportedError(
             f"a table cannot be joined with {name}, which is a lookup table: its rows may "

@@ -101,12 +101,24 @@ def lookup_line(plan: LookupJoin) -> str:
 def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
     """The location and the request settings by property; empty texts for unset ones."""
     ttl = span_text(lookup.ttl_ms)
+    whole = f"all rows; checked for changes after {ttl}"
+    if lookup.connection == "ICEBERG":
+        return {
+            "Connection": "ICEBERG",
+            "Catalog": lookup.catalog,
+            "URL": "" if lookup.place == lookup.warehouse else lookup.place,
+            "Warehouse": lookup.warehouse,
+            "Table": lookup.table,
+            "User": lookup.user,
+            "Password": lookup.password,
+            "Cache": whole,
+        }
     if lookup.connection == "FILE":
         return {
             "Connection": "FILE",
             "Path": lookup.place,
             "Format": lookup.format,
-            "Cache": f"all rows; checked for changes after {ttl}",
+            "Cache": whole,
         }
     known = f"{lookup.rows} rows for {ttl}" if lookup.caches else "none"
     limit = "" if lookup.per_second is None else f"{lookup.per_second} a second at the most"
@@ -121,11 +133,18 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
     }
 
 
+def lake_text(lookup: Lookup) -> str:
+    """A table of Iceberg, and the place of its catalog."""
+    return f"Iceberg table {lookup.table} in '{lookup.place}'"
+
+
 def place_text(lookup: Lookup) -> str:
     """The same in one line."""
     ttl = span_text(lookup.ttl_ms)
     if lookup.connection == "FILE":
         return f"{lookup.format} in '{lookup.place}', checked for changes after {ttl}"
+    if lookup.connection == "ICEBERG":
+        return f"{lake_text(lookup)}, checked for changes after {ttl}"
     cached = f"{lookup.rows} rows cached for {ttl}" if lookup.caches else "no cache"
     limit = "" if lookup.per_second is None else f", {lookup.per_second} lookups a second"
     return f"table {lookup.table} of {lookup.place}, {cached}{limit}"

@@ -11,6 +11,7 @@ from streamsql.formats.changes import stored_columns
 from streamsql.nodes import ConstraintDefinition, StartPosition
 from streamsql.planner.operators.edges import Edge, Transformation
 from streamsql.planner.operators.lineage import Lineage, time_of
+from streamsql.planner.operators.lookup_join import lake_text
 from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.topics import expected_text, topic_text
@@ -20,7 +21,8 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class Scan(Operator):
-    """The records of a source's topic, decoded; unreadable ones go to the processing log."""
+    """The records of a source's topic, decoded; unreadable ones go to the processing log. Of a
+    table of Iceberg, its rows."""
 
     source: Source
     alias: str
@@ -47,7 +49,9 @@ class Scan(Operator):
     def line(self) -> str:
         alias = f" AS {quote(self.alias)}" if self.alias != self.source.name else ""
         start = f", from {start_text(self.start)}" if self.start else ""
-        source = f"{quote(self.source.name)}{alias}: {topic_text(self.source)}"
+        lake = self.source.lookup
+        place = topic_text(self.source) if lake is None else lake_text(lake)
+        source = f"{quote(self.source.name)}{alias}: {place}"
         expected = expected_text(self.source.expected_of_reads)
         return f"Scan {self.kind.value} {source}{start}{expected}"
 
@@ -108,6 +112,8 @@ class Scan(Operator):
         source, name = self.source, quote(self.source.name)
         if source.kind is Kind.STREAM:
             return f"it reads the history of the stream {name}"
+        if source.lookup is not None:
+            return f"{name} is a table of Iceberg"
         if not source.has_store:
             return f"the table {name}, made by CREATE TABLE, is not served from a store"
         if source.schema.headers:

@@ -8,7 +8,13 @@ from dataclasses import replace
 from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, UnsupportedError
-from streamsql.planner.relational.algebra import Project, Recursion, RelationalPlan, relations
+from streamsql.planner.relational.algebra import (
+    Project,
+    Recursion,
+    RelationalPlan,
+    Scan,
+    relations,
+)
 from streamsql.planner.relational.binder.queries import QueryBinder
 from streamsql.planner.relational.binder.select import UNNAMED
 from streamsql.planner.relational.decorrelation import decorrelated
@@ -24,6 +30,7 @@ def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ())
     """The plan of a materialized view's query, with expressions for Spark; `columns` name those of
     the result."""
     plan = _named(standard_plan(query, catalog), columns, query)
+    _check_followed(plan, catalog, query)
     if any(isinstance(each, Recursion) for each in relations(plan.root)):
         raise UnsupportedError(
             "WITH RECURSIVE is not supported in a materialized view.",
@@ -31,6 +38,17 @@ def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ())
             span=query.span,
         )
     return for_spark(replace(plan, root=with_temporal_filters(plan.root), order=()))
+
+
+def _check_followed(plan: RelationalPlan, catalog: Catalog, query: nodes.Query) -> None:
+    for relation in relations(plan.root):
+        if isinstance(relation, Scan) and catalog.get(relation.source).is_lake:
+            raise UnsupportedError(
+                f"A materialized view cannot read {relation.source}: it is a table of Iceberg, "
+                "which has no changelog.",
+                hint="A SELECT without EMIT, or a view that is not materialized, reads it.",
+                span=query.span,
+            )
 
 
 def _named(plan: RelationalPlan, columns: Sequence[str], query: nodes.Query) -> RelationalPlan:

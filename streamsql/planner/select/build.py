@@ -124,7 +124,8 @@ def _check_not_ordered(query: Query) -> None:
 
 
 def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
-    place = _Place(catalog, None)
+    # What reads the view may end.
+    place = _Place(catalog, None, bounded=True)
     return _build_subquery(place, Subquery(expand(query, catalog.views), name, query.span))
 
 

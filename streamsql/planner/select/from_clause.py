@@ -93,7 +93,8 @@ def build_from(
     )
     for scan, ref in zip(scans, refs, strict=True):
         if isinstance(scan, Scan) and (scan is scans[0] or scan.start is not None):
-            check_not_read(scan.source, getattr(ref, "span", None))
+            ends = bounded and scan.start is None
+            check_not_read(scan.source, getattr(ref, "span", None), bounded=ends)
     if persistent:
         _check_no_windowed_tables(scans)
     windowed = query.window is not None

@@ -86,6 +86,9 @@ _TAKEN = {
         "CACHE_TTL",
         "CACHE_ROWS",
         "MAX_LOOKUPS_PER_SECOND",
+        "CATALOG",
+        "WAREHOUSE",
+        "TABLE",
     ),
     Place.CAPTURE: (
         "CONNECTION",

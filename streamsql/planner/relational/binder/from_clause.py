@@ -111,7 +111,7 @@ class FromBinder:
                 or "SHOW STREAMS and SHOW TABLES list what exists.",
                 span=node.span,
             )
-        if source.lookup is not None:
+        if source.lookup is not None and not source.is_lake:
             raise UnsupportedError(
                 f"{source.name} is a lookup table, which no relational query can read.",
                 hint="CREATE STREAM .. AS SELECT can join it; a view can read its result.",
@@ -136,7 +136,8 @@ class FromBinder:
             source.name,
             (*shown, *hidden),
             Growth.REPLACED if table else Growth.APPENDED,
-            key if table else (),
+            # Of a table of Iceberg, no index keeps the key unique.
+            key if table and not source.is_lake else (),
         )
         columns = _named(alias, tuple(shown), node.columns, node.span)
         return scan, Scope((Entry(alias, columns, tuple(hidden)),))

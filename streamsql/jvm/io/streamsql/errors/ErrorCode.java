@@ -11,6 +11,8 @@ public enum ErrorCode {
   LOOKUP_UNAVAILABLE,
   /** The database or the catalog of a sink is not available. */
   SINK_UNAVAILABLE,
+  /** A table of Iceberg does not have the columns, or the snapshot, that a query reads. */
+  LAKE_MISMATCH,
   /** The table of a sink cannot hold its rows. */
   SINK_MISMATCH,
   /** Kafka deleted records before the query read them. */

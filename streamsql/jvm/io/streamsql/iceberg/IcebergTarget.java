@@ -52,8 +52,12 @@ public record IcebergTarget(
     return !keys.isEmpty();
   }
 
+  public LakeTable lake() {
+    return new LakeTable(catalog, properties, table, jars);
+  }
+
   /** The sink, and where it writes, for messages. */
   public String place() {
-    return name + " in " + properties.getOrDefault("uri", properties.get("warehouse"));
+    return name + " in " + lake().place();
   }
 }

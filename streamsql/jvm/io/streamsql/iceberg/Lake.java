@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * The table of a sink, as the driver uses it. {@link LakeLoader} has the implementation, whose
@@ -27,6 +29,22 @@ public interface Lake extends AutoCloseable {
      */
     List<Part> write(
         IcebergTarget target, Start start, Iterator<InternalRow> rows, Refusals refusals);
+
+    /**
+     * What tasks read: the columns of the rows for which the conditions may hold.
+     *
+     * @throws Exception if the catalog is not available
+     */
+    LakePlan plan(
+        LakeTable table,
+        LakeVersion version,
+        StructType columns,
+        List<Filter> filters,
+        Configuration conf)
+        throws Exception;
+
+    /** The rows of one of a plan's tasks. */
+    LakeRows read(String table, String task, StructType columns);
   }
 
   /** Takes the rows that the table cannot hold. */
