@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from streamsql.errors import ConfigError
 from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
 from streamsql.postgres.sql.commands import seconds_of
-from streamsql.properties import IMPLICIT_FLUSH
+from streamsql.properties import IMPLICIT_FLUSH, POSTGRES_VERSION
 
-VERSION = "15.0"
-"""PostgreSQL version that clients see."""
+VERSION = POSTGRES_VERSION
 DEFAULT_PORT = 5433
 
 

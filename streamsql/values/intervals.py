@@ -27,7 +27,8 @@ _MICROS = {
 }
 _AMOUNT = r"[+-]?\s*(?:\d+(?:\.\d*)?|\.\d+)"
 _PART = re.compile(
-    r"\s*(?:(?P<clock>[+-]?\s*\d+:(?:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)?)"
+    r"\s*(?:(?P<years>[+-]?\d+)-(?P<months>\d{1,2})(?=\s|$)|(?P<days>[+-]?\d+)(?=\s+[+-]?\d+:)"
+    r"|(?P<clock>[+-]?\s*\d+:(?:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)?)"
     rf"|(?P<amount>{_AMOUNT})\s*(?P<unit>[A-Za-z]+)|(?P<seconds>{_AMOUNT})(?=\s*$))\s*",
     re.ASCII,
 )
@@ -147,6 +148,11 @@ def _sum(text: str) -> Interval | None:
 
 
 def _part(part: re.Match[str]) -> Interval | None:
+    if part["years"] is not None:
+        months = abs(int(part["years"])) * 12 + int(part["months"])
+        return Interval(months=-months if part["years"].startswith("-") else months)
+    if part["days"] is not None:
+        return Interval(days=int(part["days"]))
     if part["seconds"] is not None:
         return _amount(_decimal(part["seconds"]), "SECOND")
     if part["clock"] is None:

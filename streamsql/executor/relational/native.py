@@ -166,7 +166,9 @@ def _flat(array: Expression) -> Column:
 def _elements(call: Expression) -> Column:
     """The rows of a table function as an array."""
     if isinstance(call, exp.Unnest):
-        arrays = [_flat(array) for array in call.expressions]
+        # UNNEST takes arrays apart that are elements of arrays; the rows of others may be arrays.
+        as_they_are = call.args.get("explode_array")
+        arrays = [column(a) if as_they_are else _flat(a) for a in call.expressions]
         if len(arrays) == 1:
             return arrays[0]
         return F.arrays_zip(*(array.alias(str(i)) for i, array in enumerate(arrays)))

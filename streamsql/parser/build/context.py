@@ -20,7 +20,7 @@ _BEGINS_A_VALUE = (
     NON_RESERVED
     | _NUMBERS
     | {"IDENTIFIER", "TEXT_LITERAL", "LPAR", "MINUS", "PLUS", "CASE", "CAST", "NULL", "DECIMAL"}
-    | {"TRUE", "FALSE", "EXISTS", "VARIABLE"}
+    | {"TRUE", "FALSE", "EXISTS", "VARIABLE", "AT_SIGN", "SQUARE_ROOT", "CUBE_ROOT"}
 )
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
 FOLLOWED_BY: dict[str, frozenset[str]] = {

@@ -54,6 +54,15 @@ def _escaped(node: type[exp.Expr]) -> Any:
     return build
 
 
+def _operator(function: str) -> Any:
+    """An operator that is the call of a function."""
+
+    def build(self: ExpressionBuilder, span: Span, *operands: Expression) -> Expression:
+        return self.call(span, function, list(operands))
+
+    return build
+
+
 def _compared_to(node: type[exp.Expr], truth: bool) -> Any:
     def build(self: object, span: Span, operand: Expression) -> Expression:
         return at(node(this=operand, expression=at(exp.Boolean(this=truth), span)), span)
@@ -130,6 +139,13 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     without_path = _binary(exp.JSONBDeleteAtPath)
     shift_left = _binary(exp.BitwiseLeftShift)
     shift_right = _binary(exp.BitwiseRightShift)
+
+    begins = _operator("TEXT_STARTS_WITH")
+    path_exists = _operator("JSONB_PATH_EXISTS")
+    path_matches = _operator("JSONB_PATH_MATCH")
+    absolute = _operator("ABS")
+    square_root = _operator("SQRT")
+    cube_root = _operator("CBRT")
 
     def bit_not(self, span: Span, operand: Expression) -> Expression:
         return at(exp.BitwiseNot(this=operand), span)
@@ -360,6 +376,9 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def text_key(self, span: Span, key: str) -> Expression:
         return at(exp.Literal.string(key), span)
+
+    def last_key(self, span: Span, index: Token) -> Expression:
+        return at(exp.Literal.number(f"-{index}"), span)
 
     def index_key(self, span: Span, index: Token) -> Expression:
         return at(exp.Literal.number(str(index)), span)

@@ -15,7 +15,8 @@ from streamsql.nodes import Expression
 from streamsql.parser.build.items import with_tokens
 from streamsql.types import SQLType
 
-MAX_BIGINT = 2**63 - 1
+MAX_DIGITS = 38
+"""Of a number without an exponent."""
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -108,7 +109,7 @@ def _number(span: Span, kind: str, text: str) -> Expression:
     if kind == "INTEGER_LITERAL":
         sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text)
         digits = digits.lstrip("0") or "0"
-        if len(digits) > 19 or not -MAX_BIGINT - 1 <= int(sign + digits) <= MAX_BIGINT:
+        if len(digits) > MAX_DIGITS:
             raise bad_number(f"Invalid numeric literal: {text}", span)
         text = sign + digits
     elif kind == "DOUBLE_LITERAL":

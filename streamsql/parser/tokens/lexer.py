@@ -64,6 +64,12 @@ SYMBOLS: dict[str, str] = {
     "?|": "ANY_KEY",
     "?&": "ALL_KEYS",
     "#-": "HASH_MINUS",
+    "^@": "CARET_AT",
+    "@?": "AT_QUESTION",
+    "@@": "AT_AT",
+    "@": "AT_SIGN",
+    "|/": "SQUARE_ROOT",
+    "||/": "CUBE_ROOT",
 }
 """Symbol -> terminal of the grammar."""
 
@@ -100,7 +106,8 @@ _TOKEN = re.compile(
     | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
     | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
     | (?P<DOLLAR_TEXT> \$(?P<tag>(?:[A-Za-z_][A-Za-z0-9_]*)?)\$.*?\$(?P=tag)\$ )
-    | (?P<SYMBOL> ->>? | \#>>? | \#- | @> | <@ | && | \?[|&]? | :: | := | => | !?~~?\*?
+    | (?P<SYMBOL> ->>? | \#>>? | \#- | @[>?@]? | <@ | \^@ | \|\|?/ | && | \?[|&]?
+        | :: | := | => | !?~~?\*?
         | \|\| | <> | != | <= | >= | <<
         | [-()\[\],.=<>+*/%;&\#|^:] )
     | (?P<ILLEGAL> . )

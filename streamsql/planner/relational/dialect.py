@@ -453,46 +453,6 @@ def _escaped(node: Expression) -> Expression:
     return _similar(similar, node.expression.name)
 
 
-def _regexp_replace(node: Expression) -> Expression:
-    """The first match only, unless the flags say all."""
-    modifiers = node.args.get("modifiers")
-    flags = modifiers.name if isinstance(modifiers, exp.Expr) else ""
-    begin, occurrence = node.args.get("position"), node.args.get("occurrence")
-    if begin is not None and _whole_number(begin) != 1:
-        return _replaced_from(node, begin)
-    if occurrence is not None:
-        which = _whole_number(occurrence)
-        if which not in (0, 1):
-            raise UnsupportedError(
-                "REGEXP_REPLACE replaces the first match or, with 0 or the flag g, all of them.",
-                span=span_of(node),
-            )
-        flags += "" if which else "g"
-    pattern, replacement = node.expression, node.args.get("replacement")
-    if isinstance(replacement, exp.Literal):
-        replacement = exp.Literal.string(_back_references(replacement.name, "g" in flags))
-    if "i" in flags:
-        pattern = _call("CONCAT", STRING, exp.Literal.string("(?i)"), pattern)
-    if "g" not in flags:
-        pattern = _call("CONCAT", STRING, exp.Literal.string("(?s)^(.*?)"), pattern)
-        rest = replacement or exp.Literal.string("")
-        replacement = _call("CONCAT", STRING, exp.Literal.string("$1"), rest)
-    return exp.RegexpReplace(
-        this=node.this.copy(), expression=pattern.copy(), replacement=replacement
-    )
-
-
-def _replaced_from(node: Expression, begin: Expression) -> Expression:
-    """The text before the place where the search begins, and what is made of the rest."""
-    start = exp.Sub(this=operand(begin.copy()), expression=number(1))
-    before = _call("LEFT", STRING, node.this, start)
-    rest = _call("SUBSTRING", STRING, node.this, begin)
-    changed = node.copy()
-    changed.set("this", rest)
-    changed.set("position", None)
-    return _call("CONCAT", STRING, before, _regexp_replace(changed))
-
-
 def _regexp_like(node: Expression) -> Expression:
     flags = node.args.get("flag")
     if flags is None:
@@ -503,45 +463,12 @@ def _regexp_like(node: Expression) -> Expression:
     return _any_case(plain) if flags.name == "i" else plain
 
 
-def _regexp_match(node: Expression) -> Expression:
-    """The groups of the first match, or all of it if the pattern has none."""
-    value, pattern, *flags = node.expressions
-    try:
-        groups = re.compile(pattern.name).groups if isinstance(pattern, exp.Literal) else None
-    except re.error:
-        groups = None
-    if groups is None:
-        raise UnsupportedError(
-            "REGEXP_MATCH takes a pattern that is a literal in a relational query.",
-            hint="REGEXP_REPLACE and ~ take any pattern.",
-            span=span_of(node),
-        )
-    if flags and "i" in flags[0].name:
-        pattern = exp.Literal.string(f"(?i){pattern.name}")
-    numbers = range(1, groups + 1) if groups else range(1)
-    parts = [_call("REGEXP_EXTRACT", STRING, value, pattern, number(i)) for i in numbers]
-    found = exp.RegexpLike(this=value.copy(), expression=pattern.copy())
-    return exp.Case(ifs=[exp.If(this=found, true=exp.Array(expressions=parts))])
-
-
 def _named(node: Expression) -> Expression:
     rule = _BY_NAME.get(node.name.upper())
     if rule is not None:
         return rule(node)
     known = signatures.signature(node.name.upper(), node.expressions)
     return node if known is None else known.call(node.expressions)
-
-
-def _back_references(text: str, every: bool) -> str:
-    result, at = "", 0
-    while at < len(text):
-        if text[at] == "\\" and at + 1 < len(text) and text[at + 1].isdigit():
-            result += f"${int(text[at + 1]) + (0 if every else 1)}"
-            at += 2
-        else:
-            result += "\\$" if text[at] == "$" else text[at]
-            at += 1
-    return result
 
 
 def _group_concat(node: Expression) -> Expression:
@@ -657,7 +584,6 @@ def _angle(name: str, node: Expression) -> Expression:
 
 
 _BY_NAME: dict[str, Callable[[Expression], Expression]] = {
-    "REGEXP_MATCH": _regexp_match,
     "TO_CHAR": lambda node: _to_char(node),
     "JSON_TYPEOF": _json_typeof,
     "TO_JSONB": lambda node: _to_json(_variant(node.expressions[0])),
@@ -818,7 +744,9 @@ _YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
 
 
 def _date_trunc(node: Expression) -> Expression:
-    unit, value = node.args["unit"].name.upper(), node.this
+    unit, value = node.args["unit"].name.upper().removesuffix("S"), node.this
+    node = node.copy()
+    node.set("unit", exp.Var(this=unit))
     if value.type == INTERVAL:
         found = intervals.truncated(value, unit)
         if found is None:
@@ -1229,7 +1157,6 @@ _RULES: dict[type[exp.Expr], Callable[[Expression], Expression]] = {
     exp.Mod: _modulo,
     exp.SimilarTo: _similar,
     exp.Escape: _escaped,
-    exp.RegexpReplace: _regexp_replace,
     exp.Anonymous: _named,
     exp.GroupConcat: _group_concat,
     exp.Add: _temporal,

@@ -15,7 +15,13 @@ from streamsql import types
 from streamsql.errors import BindError, TypeMismatchError, UnsupportedError, did_you_mean
 from streamsql.nodes import Expression
 from streamsql.planner.relational import angles, byte_strings
-from streamsql.planner.relational.expressions import cast, number, typed
+from streamsql.planner.relational.expressions import (
+    cast,
+    is_not_null,
+    is_null,
+    number,
+    typed,
+)
 from streamsql.planner.relational.signatures import Signature, signature
 from streamsql.planner.relational.typing import (
     NUMERIC,
@@ -34,6 +40,7 @@ from streamsql.planner.relational.typing import (
     total,
 )
 from streamsql.planner.scopes.spans import span_of
+from streamsql.properties import POSTGRES_VERSION
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
@@ -99,6 +106,7 @@ JSON_ENTRIES = {
 SPLITS = {
     "REGEXP_SPLIT_TO_TABLE": "REGEXP_SPLIT_TO_ARRAY",
     "STRING_TO_TABLE": "STRING_TO_ARRAY",
+    "REGEXP_MATCHES": "REGEXP_MATCH_ROWS",
 }
 """Table functions over a text, and the function that gives the array of their rows."""
 TABLE_FUNCTIONS = frozenset(
@@ -124,6 +132,7 @@ _OWN_NAMES = {
     "NOW": "CURRENT_TIMESTAMP",
     "TRANSACTION_TIMESTAMP": "CURRENT_TIMESTAMP",
     "STATEMENT_TIMESTAMP": "CURRENT_TIMESTAMP",
+    "CLOCK_TIMESTAMP": "CURRENT_TIMESTAMP",
     "PROCTIME": "CURRENT_TIMESTAMP",
     "IFNULL": "COALESCE",
     "CARDINALITY": "ARRAY_SIZE",
@@ -139,10 +148,26 @@ _OWN_NAMES = {
     **dict.fromkeys(("TO_JSON", "ROW_TO_JSON", "ARRAY_TO_JSON"), "TO_JSONB"),
     "JSON_BUILD_OBJECT": "JSONB_BUILD_OBJECT",
     "JSON_BUILD_ARRAY": "JSONB_BUILD_ARRAY",
+    "JSON_STRIP_NULLS": "JSONB_STRIP_NULLS",
+    "JSON_OBJECT": "JSONB_OBJECT",
 }
 
 
-CLOCK = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIMESTAMP"})
+CONSTANTS = {
+    "CURRENT_DATABASE": "streamsql",
+    "CURRENT_CATALOG": "streamsql",
+    "CURRENT_SCHEMA": "public",
+    "VERSION": f"PostgreSQL {POSTGRES_VERSION} (streamsql)",
+}
+"""Functions of the server, whose values are those of its system catalog."""
+OF_SESSION = frozenset({"CURRENT_USER", "SESSION_USER", "CURRENT_ROLE"})
+"""What the system catalog alone answers."""
+CLOCK = frozenset(
+    {
+        *("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIMESTAMP", "LOCALTIME"),
+        *("CURRENT_CATALOG", "CURRENT_SCHEMA", *OF_SESSION),
+    }
+)
 """Functions that are called without parentheses."""
 
 
@@ -292,8 +317,13 @@ def _count(arguments: list[Expression]) -> Expression:
 
 
 def _date_trunc(arguments: list[Expression]) -> Expression:
-    unit, value = arguments[0], arguments[1]
-    return exp.TimestampTrunc(this=value, unit=exp.Var(this=unit.name.upper()))
+    unit, value, *zone = arguments
+    if zone:
+        value = typed(exp.AtTimeZone(this=coerced(value, TIMESTAMP), zone=zone[0]), LOCAL_TIMESTAMP)
+    part = exp.TimestampTrunc(this=value, unit=exp.Var(this=unit.name.upper()))
+    if zone:
+        return exp.AtTimeZone(this=typed(part, LOCAL_TIMESTAMP), zone=zone[0].copy())
+    return part
 
 
 def _date_part(arguments: list[Expression]) -> Expression:
@@ -352,6 +382,38 @@ def _array_size(arguments: list[Expression]) -> Expression:
     return exp.ArraySize(this=value)
 
 
+def _constant(text: str, _arguments: list[Expression]) -> Expression:
+    return typed(exp.Literal.string(text), STRING)
+
+
+def _age(arguments: list[Expression]) -> Expression:
+    """Until today's midnight."""
+    today = cast(typed(exp.CurrentDate(), DATE), LOCAL_TIMESTAMP)
+    values = [today, *(coerced(argument, LOCAL_TIMESTAMP) for argument in arguments)]
+    return typed(exp.Anonymous(this="AGE", expressions=values), INTERVAL)
+
+
+def _scale(arguments: list[Expression]) -> Expression:
+    """The digits behind the point that the type of a number has; those that a NUMERIC needs."""
+    value = arguments[0]
+    kind = kind_of(value)
+    if kind == NUMERIC or not types.is_numeric(kind):
+        return exp.Anonymous(this="MIN_SCALE", expressions=arguments)
+    digits = number(types.precision_scale(kind)[1] if types.is_decimal(kind) else 0)
+    there = exp.If(this=is_not_null(value), true=digits)
+    return typed(exp.Case(ifs=[there]), INT)
+
+
+def _counted(weights: str, arguments: list[Expression]) -> Expression:
+    """How many of the arguments are there, or are not."""
+    there, absent = map(number, map(int, weights))
+    total: Expression = number(0)
+    for value in arguments:
+        one = exp.Case(ifs=[exp.If(this=is_null(value), true=absent.copy())], default=there.copy())
+        total = typed(exp.Add(this=total, expression=typed(one, INT)), INT)
+    return total
+
+
 def _reverse(arguments: list[Expression]) -> Expression:
     """Of a text, or of BYTES."""
     if kind_of(arguments[0]) == types.BYTES:
@@ -377,6 +439,8 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "CURRENT_DATE": lambda _: exp.CurrentDate(),
     "CURRENT_TIME": lambda _: cast(typed(exp.CurrentTimestamp(), TIMESTAMP), types.TIME),
     "LOCALTIMESTAMP": _local_timestamp,
+    "LOCALTIME": lambda _: cast(typed(exp.CurrentTimestamp(), TIMESTAMP), types.TIME),
+    **{name: partial(_constant, text) for name, text in CONSTANTS.items()},
     "CONCAT": lambda a: exp.Concat(expressions=a, safe=True, coalesce=True),
     "CONCAT_WS": lambda a: exp.ConcatWs(expressions=a, safe=False, coalesce=True),
     "ROUND": _plain(exp.Round, "this", "decimals"),
@@ -395,6 +459,10 @@ _OWN: dict[str, Callable[[list[Expression]], Expression]] = {
     "FIRST_VALUE": _ordered(exp.FirstValue),
     "LAST_VALUE": _ordered(exp.LastValue),
     "MEDIAN": _plain(exp.Median, "this"),
+    "AGE": _age,
+    "SCALE": _scale,
+    "NUM_NULLS": partial(_counted, "01"),
+    "NUM_NONNULLS": partial(_counted, "10"),
     "COTH": _hyperbolic_cotangent,
     "BOOL_AND": _plain(exp.LogicalAnd, "this"),
     "BOOL_OR": _plain(exp.LogicalOr, "this"),
@@ -419,6 +487,8 @@ def typed_call(call: Expression, function: str) -> Expression:
     rule = _RULES.get(type(call))
     if rule is not None:
         return typed(call, rule(call))
+    if function in CONSTANTS:
+        return call
     if isinstance(call, exp.Anonymous):
         if (signed := signature(call.name.upper(), call.expressions)) is not None:
             return typed(call, _signed(call, signed))
@@ -807,7 +877,6 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.UnixToTime: _always(TIMESTAMP),
     exp.StrToDate: _always(DATE),
     exp.SplitPart: _text,
-    exp.RegexpReplace: _text,
     exp.MD5: _text,
     exp.BitwiseAndAgg: _same,
     exp.BitwiseOrAgg: _same,
@@ -888,6 +957,8 @@ def _becomes(own: SQLType, kind: SQLType) -> bool:
         return types.is_array(own)
     if types.is_json(kind) or own == kind:
         return own == kind
+    if types.is_time(own) and types.is_time(kind):
+        return kind != DATE
     return types.is_numeric(own) and types.is_numeric(kind)
 
 
@@ -910,8 +981,6 @@ _BY_NAME: dict[str, Rule] = {
     "MAKE_DATE": _always(DATE),
     "MAKE_TIMESTAMP": _always(LOCAL_TIMESTAMP),
     "MAKE_TIMESTAMPTZ": _always(TIMESTAMP),
-    "REGEXP_COUNT": _always(INT),
-    "REGEXP_MATCH": _always(types.array(STRING)),
     "OCTET_LENGTH": _always(INT),
     "BIT_LENGTH": _always(INT),
     "WIDTH_BUCKET": _always(INT),

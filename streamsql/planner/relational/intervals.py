@@ -210,9 +210,19 @@ def computed_of(
         f"GET(TRANSFORM(ARRAY(STRUCT({names})), v -> IF({nulls}, NULL, {template})), 0)"
     ).copy()
     rows = next(made.find_all(exp.Struct))
-    for found in list(rows.find_all(exp.Column)):
+    return typed(_filled(made, rows, values), kind)
+
+
+def of_template(template: str, kind: SQLType, values: Mapping[str, Expression]) -> Expression:
+    """The template itself, with the values for `v.name`."""
+    made = _parsed(template).copy()
+    return typed(_filled(made, made, values), kind)
+
+
+def _filled(made: Expression, part: Expression, values: Mapping[str, Expression]) -> Expression:
+    for found in list(part.find_all(exp.Column)):
         found.replace(operand(values[found.name].copy()))
-    return typed(made, kind)
+    return made
 
 
 @cache
@@ -221,7 +231,8 @@ def _parsed(text: str) -> Expression:
     return found
 
 
-def _made(months: str, days: str, micros: str) -> str:
+def written(months: str, days: str, micros: str) -> str:
+    """The text of an interval of Spark's expressions."""
     return (
         f"NAMED_STRUCT('months', CAST({months} AS INT), 'days', CAST({days} AS INT), "
         f"'micros', CAST({micros} AS BIGINT))"
@@ -231,13 +242,13 @@ def _made(months: str, days: str, micros: str) -> str:
 def between(later: Expression, earlier: Expression) -> Expression:
     """From one time to another, as numbers of microseconds: days, and a rest."""
     whole = typed(exp.Sub(this=operand(later), expression=operand(earlier)), BIGINT)
-    made = computed(_made("0", f"v.x DIV {_DAY}", f"v.x % {_DAY}"), INTERVAL, x=whole)
+    made = computed(written("0", f"v.x DIV {_DAY}", f"v.x % {_DAY}"), INTERVAL, x=whole)
     made.meta[_LENGTH] = whole
     return made
 
 
 def of_millis(value: Expression) -> Expression:
-    return computed(_made("0", "0", "v.x * 1000"), INTERVAL, x=value)
+    return computed(written("0", "0", "v.x * 1000"), INTERVAL, x=value)
 
 
 def length_of(interval: Expression) -> Expression:
@@ -253,14 +264,14 @@ def length_of(interval: Expression) -> Expression:
 
 def added(one: Expression, two: Expression, sign: str) -> Expression:
     parts = (f"v.x.{name} {sign} v.y.{name}" for name, _ in _FIELDS)
-    return computed(_made(*parts), INTERVAL, x=one, y=two)
+    return computed(written(*parts), INTERVAL, x=one, y=two)
 
 
 def negated(interval: Expression) -> Expression:
-    return computed(_made(*(f"-v.x.{name}" for name, _ in _FIELDS)), INTERVAL, x=interval)
+    return computed(written(*(f"-v.x.{name}" for name, _ in _FIELDS)), INTERVAL, x=interval)
 
 
-_SCALED = _made(
+_SCALED = written(
     "v.x.months * v.y",
     "CAST(v.x.days * v.y AS INT) + CAST(ROUND({months} * 30, 6) AS INT)",
     f"RINT(v.x.micros * v.y + ((v.x.days * v.y) % 1 + ROUND({{months}} * 30, 6) % 1) * {_DAY})",
@@ -275,8 +286,8 @@ def scaled(interval: Expression, factor: Expression, divides: bool) -> Expressio
 
 
 _ADDED = "AGGREGATE(FILTER(v.x, i -> i IS NOT NULL), {zero}, (s, i) -> {sum})".format(
-    zero=_made("0", "0", "0"),
-    sum=_made(*(f"s.{name} + i.{name}" for name, _ in _FIELDS)),
+    zero=written("0", "0", "0"),
+    sum=written(*(f"s.{name} + i.{name}" for name, _ in _FIELDS)),
 )
 SUM = f"IF(EXISTS(v.x, i -> i IS NOT NULL), {_ADDED}, NULL)"
 """Of an array of intervals: those that are not null."""
@@ -316,7 +327,7 @@ def text_of(interval: Expression) -> Expression:
     return computed(_TEXT, STRING, x=interval)
 
 
-_PARSED = _made(
+_PARSED = written(
     "EXTRACT(YEAR FROM v.x) * 12 + EXTRACT(MONTH FROM v.x)",
     "EXTRACT(DAY FROM v.x)",
     "(EXTRACT(HOUR FROM v.x) * 3600 + EXTRACT(MINUTE FROM v.x) * 60 + EXTRACT(SECOND FROM v.x))"
@@ -381,7 +392,7 @@ _TRUNCATED = {
 def truncated(interval: Expression, unit: str) -> Expression | None:
     """DATE_TRUNC(unit, interval); None for a unit that it has not."""
     parts = _TRUNCATED.get(unit.removesuffix("S"))
-    return None if parts is None else computed(_made(*parts), INTERVAL, x=interval)
+    return None if parts is None else computed(written(*parts), INTERVAL, x=interval)
 
 
 def part_of(interval: Expression, field: str, kind: SQLType) -> Expression | None:

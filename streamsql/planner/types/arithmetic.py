@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.errors import TypeMismatchError
+from streamsql.errors import Span, TypeMismatchError
 from streamsql.nodes import Expression
+from streamsql.parser.build.literals import bad_number
 from streamsql.planner.types import moments
 from streamsql.planner.types.scope import Scope, cast_to, span_of, text_of, typed
 from streamsql.types import SQLType, type_of
@@ -118,7 +119,7 @@ def number_type(text: str, node: Expression) -> SQLType:
         return types.INT
     if -(2**63) <= value < 2**63:
         return types.BIGINT
-    raise TypeMismatchError(f"Invalid numeric literal: {text}", span=span_of(node))
+    raise bad_number(f"Invalid numeric literal: {text}", span_of(node) or Span(0, 0, 1, 1))
 
 
 def concatenation(node: exp.DPipe, scope: Scope) -> Expression:

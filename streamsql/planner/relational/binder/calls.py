@@ -32,6 +32,16 @@ class CallRules(Rules):
 
     def _anonymous(self, node: exp.Anonymous) -> Expression:
         function = node.name.upper()
+        if function in functions.OF_SESSION:
+            raise UnsupportedError(
+                f"{function} is only supported in a SELECT without FROM.", span=span_of(node)
+            )
+        if function.startswith("JSONB_PATH_"):
+            raise UnsupportedError(
+                f"{function} is not supported: there are no paths of SQL/JSON.",
+                hint="The operators ->, #> and @>, and JSONB_ARRAY_ELEMENTS, take JSONB apart.",
+                span=span_of(node),
+            )
         if function == "GROUPING":
             return self._grouping(node)
         if function in functions.CASTS and len(node.expressions) == 1:
@@ -93,11 +103,12 @@ class CallRules(Rules):
                     hint="It takes arrays.",
                     span=span_of(node),
                 )
-            return typed(exp.Unnest(expressions=arguments), types.element_type(kind))
+            return typed(exp.Unnest(expressions=arguments), types.innermost(kind))
         arrays = functions.JSON_ROWS | functions.JSON_ENTRIES | functions.SPLITS
         if (array := arrays.get(node.name.upper())) is not None:
             call = self.bound_call(array, arguments)
-            return typed(exp.Unnest(expressions=[call]), types.element_type(kind_of(call)))
+            rows = exp.Unnest(expressions=[call], explode_array=True)
+            return typed(rows, types.element_type(kind_of(call)))
         if node.name.upper() == "GENERATE_SUBSCRIPTS":
             return self._subscripts(arguments, node)
         if node.name.upper() in ("GENERATE_SERIES", "RANGE"):

@@ -20,6 +20,7 @@ from streamsql.planner.relational.expressions import (
     compare,
     conjunction,
     disjunction,
+    is_not_null,
     is_null,
     negation,
     null,
@@ -28,7 +29,7 @@ from streamsql.planner.relational.expressions import (
 )
 from streamsql.planner.relational.typing import UNKNOWN, coerced, is_open, kind_of, settled
 from streamsql.planner.scopes.spans import span_of
-from streamsql.types import BOOLEAN, NULL, STRING
+from streamsql.types import BOOLEAN, INTERVAL, NULL, STRING
 
 _CONTAINMENT: dict[type[exp.Expr], str] = {
     exp.ArrayContainsAll: "@>",
@@ -46,6 +47,10 @@ _OF_KEYS: dict[type[exp.Expr], str] = {
     exp.JSONBContainsAllTopKeys: "JSONB_EXISTS_ALL",
     exp.JSONBDeleteAtPath: "JSONB_DELETE_PATH",
 }
+
+
+def _is_written_row(value: Expression) -> bool:
+    return isinstance(value, exp.Struct) and kind_of(value) != INTERVAL
 
 
 class ConditionRules(Rules):
@@ -66,6 +71,12 @@ class ConditionRules(Rules):
         inner = node.this
         if isinstance(inner, exp.In) and inner.args.get("query") is not None:
             return self._in_query(inner, negated=True)
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            row = self.bind(inner.this)
+            if _is_written_row(row):
+                # Each of its values is there: neither IS NULL nor IS NOT NULL may hold of a row.
+                parts = [is_not_null(part.expression) for part in row.expressions]
+                return conjunction(parts) or boolean(True)
         return negation(self._truth(inner, "NOT"))
 
     def _comparison(self, node: exp.Binary) -> Expression:
@@ -114,6 +125,9 @@ class ConditionRules(Rules):
             return is_null(self._truth(node.this, "IS UNKNOWN"))
         if isinstance(value, exp.Null):
             inner = self.bind(node.this)
+            if _is_written_row(inner):
+                parts = [is_null(part.expression) for part in inner.expressions]
+                return conjunction(parts) or boolean(True)
             return is_null(coerced(inner, STRING) if kind_of(inner) in (UNKNOWN, NULL) else inner)
         truth = self.bind(value)
         return compare(exp.NullSafeEQ, self._truth(node.this, "IS"), truth)

@@ -405,7 +405,7 @@ _KINDS = {
 
 
 def _types(call: Expression) -> list[SQLType]:
-    if isinstance(call, exp.Unnest):
+    if isinstance(call, exp.Unnest) and not call.args.get("explode_array"):
         return [innermost(element_type(typing.kind_of(item))) for item in call.expressions]
     return [typing.kind_of(call)]
 

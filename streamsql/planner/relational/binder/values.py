@@ -66,7 +66,14 @@ class ValueRules(Rules):
             return typed(node.copy(), INT)
         if value < 2**63:
             return typed(node.copy(), BIGINT)
-        return typed(node.copy(), types.decimal(38, 0))
+        precision = len(str(value))
+        if precision > types.MAX_PRECISION:
+            raise TypeMismatchError(
+                f"a number of {precision} digits is not supported",
+                hint=f"NUMERIC has at most {types.MAX_PRECISION} digits; a DOUBLE has an exponent.",
+                span=span_of(node),
+            )
+        return typed(node.copy(), types.decimal(precision, 0))
 
     def _boolean(self, node: exp.Boolean) -> Expression:
         return typed(node.copy(), BOOLEAN)
@@ -120,6 +127,9 @@ class ValueRules(Rules):
         kinds = kind_of(a), kind_of(b)
         if any(map(types.is_json, kinds)) and all(k == UNKNOWN or types.is_json(k) for k in kinds):
             return self.bound_call("JSONB_CONCAT", [a, b])
+        if types.BYTES in kinds and all(k in (UNKNOWN, types.BYTES) for k in kinds):
+            bytes_ = [operand(coerced(part, types.BYTES)) for part in (a, b)]
+            return typed(exp.DPipe(this=bytes_[0], expression=bytes_[1]), types.BYTES)
         if any(types.is_array(kind) for kind in kinds):
             return self._array_concatenation(a, b)
         if STRING not in kinds and UNKNOWN not in kinds:
@@ -205,6 +215,8 @@ class ValueRules(Rules):
             ]
             inner = exp.Slice(this=bounds[0], expression=bounds[1])
             return typed(exp.Bracket(this=value, expressions=[inner]), kind)
+        if types.is_json(kind):
+            return self.bound_call("JSONB_AT", [value, coerced(self.bind(index), STRING)])
         if not (types.is_array(kind) or types.is_map(kind)):
             raise TypeMismatchError(
                 f"cannot subscript a value of type {typing.name(kind)}", span=span_of(node)

@@ -1,6 +1,8 @@
 package io.streamsql.expressions;
 
+import io.streamsql.functions.Intervals;
 import io.streamsql.functions.Jsonb;
+import io.streamsql.functions.Matches;
 import io.streamsql.functions.Numerics;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +42,13 @@ public final class StandardFunctions extends AbstractFunction1<SparkSessionExten
   private static final DataType TRUTH = DataTypes.BooleanType;
   private static final DataType NUMERIC =
       DataTypes.createDecimalType(Numerics.PRECISION, Numerics.SCALE);
+  private static final DataType WHOLE = DataTypes.createDecimalType(Numerics.PRECISION, 0);
+  private static final DataType ROWS_OF_TEXTS = DataTypes.createArrayType(TEXTS, false);
+  private static final DataType INTERVAL =
+      new StructType()
+          .add("months", DataTypes.IntegerType)
+          .add("days", DataTypes.IntegerType)
+          .add("micros", DataTypes.LongType);
   private static final DataType ENTRIES =
       DataTypes.createArrayType(
           new StructType().add("key", TEXT, false).add("value", TEXT, true), false);
@@ -51,11 +60,23 @@ public final class StandardFunctions extends AbstractFunction1<SparkSessionExten
           Map.entry("numeric_multiply", new Method(Numerics.class, "multiply", NUMERIC)),
           Map.entry("numeric_divide", new Method(Numerics.class, "divide", NUMERIC)),
           Map.entry("numeric_truncate", new Method(Numerics.class, "truncate", NUMERIC)),
+          Map.entry("gcd", new Method(Numerics.class, "gcd", DataTypes.LongType)),
+          Map.entry("lcm", new Method(Numerics.class, "lcm", DataTypes.LongType)),
+          Map.entry("factorial", new Method(Numerics.class, "factorial", WHOLE)),
+          Map.entry("age", new Method(Intervals.class, "age", INTERVAL, true)),
+          Map.entry("justified", new Method(Intervals.class, "justified", INTERVAL, true)),
+          Map.entry("match_groups", new Method(Matches.class, "groups", ROWS_OF_TEXTS)),
+          Map.entry("match_count", new Method(Matches.class, "count", DataTypes.IntegerType)),
+          Map.entry("match_place", new Method(Matches.class, "place", DataTypes.IntegerType)),
+          Map.entry("match_part", new Method(Matches.class, "part", TEXT)),
+          Map.entry("match_replaced", new Method(Matches.class, "replace", TEXT)),
+          Map.entry("jsonb_insert", new Method(Jsonb.class, "insert", TEXT)),
           Map.entry("ceil", new Method(Math.class, "ceil", DataTypes.DoubleType, true)),
           Map.entry("floor", new Method(Math.class, "floor", DataTypes.DoubleType, true)),
           Map.entry("truncate", new Method(Numerics.class, "truncate", DataTypes.DoubleType, true)),
           Map.entry("jsonb", new Method(Jsonb.class, "canonical", TEXT)),
           Map.entry("jsonb_at", new Method(Jsonb.class, "at", TEXT)),
+          Map.entry("jsonb_element", new Method(Jsonb.class, "element", TEXT)),
           Map.entry("jsonb_text_at", new Method(Jsonb.class, "textAt", TEXT)),
           Map.entry("jsonb_contains", new Method(Jsonb.class, "contains", TRUTH)),
           Map.entry("jsonb_exists", new Method(Jsonb.class, "exists", TRUTH)),

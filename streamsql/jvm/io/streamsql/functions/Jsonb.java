@@ -59,6 +59,11 @@ public final class Jsonb {
     return changed(json, strict, node -> found(node, path));
   }
 
+  /** The value of a key of an object, or the element of an array at a place from 0 on. */
+  public static UTF8String element(UTF8String json, UTF8String step, boolean strict) {
+    return changed(json, strict, node -> child(node, step.toString()));
+  }
+
   /** The text at a path: a string without its quotes, and null for JSON's null. */
   public static UTF8String textAt(UTF8String json, UTF8String path, boolean strict) {
     JsonNode node = node(json, strict);
@@ -141,16 +146,34 @@ public final class Jsonb {
             json,
             strict,
             node -> {
-              JsonNode above = node;
+              JsonNode above = above(node, path);
               int last = path.numElements() - 1;
-              for (int i = 0; i < last && above != null; i++) {
-                above =
-                    above.get(path.getUTF8String(i).toString()) == null && above.isArray()
-                        ? above.get(index(above, path.getUTF8String(i).toString()))
-                        : above.get(path.getUTF8String(i).toString());
-              }
               if (last >= 0 && above != null) {
                 set(above, path.getUTF8String(last).toString(), by, adds);
+              }
+              return node;
+            });
+  }
+
+  /** JSONB_INSERT: before or after an element of an array, or as a key that is not there. */
+  public static UTF8String insert(
+      UTF8String json, ArrayData path, UTF8String value, boolean isAfter, boolean strict) {
+    JsonNode by = node(value, strict);
+    return by == null
+        ? null
+        : changed(
+            json,
+            strict,
+            node -> {
+              int last = path.numElements() - 1;
+              JsonNode above = above(node, path);
+              String step = last < 0 ? "" : path.getUTF8String(last).toString();
+              if (above instanceof ArrayNode array) {
+                int at = index(array, step) + (isAfter ? 1 : 0);
+                array.insert(Math.min(Math.max(at, 0), array.size()), by);
+              } else if (above instanceof ObjectNode object && last >= 0) {
+                fail(strict && object.has(step), "cannot replace existing key");
+                object.putIfAbsent(step, by);
               }
               return node;
             });
@@ -267,6 +290,19 @@ public final class Jsonb {
 
   private static boolean has(JsonNode array, JsonNode part) {
     return list(array).stream().anyMatch(item -> contains(item, part));
+  }
+
+  /** What holds the last step of a path; null if there is none. */
+  private static JsonNode above(JsonNode node, ArrayData path) {
+    JsonNode above = node;
+    for (int i = 0; i < path.numElements() - 1 && above != null; i++) {
+      above = child(above, path.getUTF8String(i).toString());
+    }
+    return above;
+  }
+
+  private static JsonNode child(JsonNode node, String step) {
+    return node.isArray() ? node.get(index(node, step)) : node.get(step);
   }
 
   private static void set(JsonNode above, String step, JsonNode by, boolean adds) {

@@ -1,6 +1,7 @@
 package io.streamsql.functions;
 
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.math.RoundingMode;
 import org.apache.spark.sql.types.Decimal;
 
@@ -12,6 +13,7 @@ import org.apache.spark.sql.types.Decimal;
 public final class Numerics {
   public static final int PRECISION = 38;
   public static final int SCALE = 16;
+  private static final String OVERFLOW = "value overflows numeric format";
 
   private Numerics() {}
 
@@ -45,10 +47,45 @@ public final class Numerics {
     return value < 0 ? Math.ceil(value) : Math.floor(value);
   }
 
+  /** The greatest common divisor, and 0 of two zeros. */
+  public static Long gcd(long a, long b, boolean strict) {
+    return whole(BigInteger.valueOf(a).gcd(BigInteger.valueOf(b)), strict);
+  }
+
+  /** The least common multiple. */
+  public static Long lcm(long a, long b, boolean strict) {
+    BigInteger one = BigInteger.valueOf(a);
+    BigInteger divisor = one.gcd(BigInteger.valueOf(b));
+    return divisor.signum() == 0
+        ? (Long) 0L
+        : whole(one.divide(divisor).multiply(BigInteger.valueOf(b)).abs(), strict);
+  }
+
+  /** The factorial, of at most 38 digits. */
+  public static Decimal factorial(long n, boolean strict) {
+    if (n < 0 || n > 33) {
+      String message = n < 0 ? "factorial of a negative number is undefined" : OVERFLOW;
+      return none(message, strict);
+    }
+    BigInteger product = BigInteger.ONE;
+    for (long i = 2; i <= n; i++) {
+      product = product.multiply(BigInteger.valueOf(i));
+    }
+    return Decimal.apply(new BigDecimal(product), PRECISION, 0);
+  }
+
+  private static Long whole(BigInteger value, boolean strict) {
+    if (value.bitLength() > 63) {
+      none("bigint out of range", strict);
+      return null;
+    }
+    return value.longValue();
+  }
+
   private static Decimal numeric(BigDecimal exact, boolean strict) {
     BigDecimal value = exact.setScale(SCALE, RoundingMode.HALF_UP);
     return value.precision() > PRECISION
-        ? none("value overflows numeric format", strict)
+        ? none(OVERFLOW, strict)
         : Decimal.apply(value, PRECISION, SCALE);
   }
 
