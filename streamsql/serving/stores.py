@@ -203,8 +203,9 @@ class TableStores:
                     self.get(source)
                     self._following(source)
                 except StreamSQLError as error:
-                    # Queries retry it, and get the error.
-                    failures[f"the table {source.name}"] = error
+                    # A table may be dropped meanwhile. Queries retry others, and get the error.
+                    if source.name in self._catalog().sources:
+                        failures[f"the table {source.name}"] = error
 
 
 def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str]:
