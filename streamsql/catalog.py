@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
-from streamsql.nodes import ColumnDefinition, CreateFunction, Query
+from streamsql.nodes import ColumnDefinition, CreateFunction, Query, VersionAsOf
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     WINDOW_BOUNDS,
@@ -55,6 +55,13 @@ class Lookup:
     """ICEBERG only: HADOOP, JDBC or REST."""
     warehouse: str = ""
     """ICEBERG only: a folder, a bucket, or the name that a REST catalog knows."""
+    version: VersionAsOf | None = None
+    """ICEBERG only: the snapshot that a query reads, if it is not the present one."""
+
+    @property
+    def as_of(self) -> str:
+        """` as of snapshot 7`; empty for the present one."""
+        return "" if self.version is None else self.version.text
 
     @property
     def caches(self) -> bool:
@@ -150,6 +157,11 @@ class Source:
     def is_lake(self) -> bool:
         """Whether it is a table of Iceberg, which queries that end can read."""
         return self.lookup is not None and self.lookup.connection == "ICEBERG"
+
+    @property
+    def read_as(self) -> str:
+        """The name, and the snapshot of a table of Iceberg that a query names."""
+        return self.name + ("" if self.lookup is None else self.lookup.as_of)
 
     @property
     def shown(self) -> tuple[Column, ...]:

@@ -98,6 +98,21 @@ class StartPosition:
 
 
 @dataclass(frozen=True)
+class VersionAsOf:
+    """`FOR VERSION AS OF number | 'name'` or `FOR TIMESTAMP AS OF 'time'`: which snapshot of a
+    table of Iceberg is read."""
+
+    version: str | None = None
+    """The number of a snapshot, or the name of a branch or a tag."""
+    timestamp: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        return f" as of {self.timestamp or self.version}"
+
+
+@dataclass(frozen=True)
 class SourceRef:
     """A stream, table, view or common table expression in FROM."""
 
@@ -107,6 +122,7 @@ class SourceRef:
     start: StartPosition | None = None
     columns: tuple[str, ...] = ()
     """Names that replace those of the first columns: `t AS a (x, y)`."""
+    version: VersionAsOf | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from streamsql.planner.relational import algebra
 from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
 from streamsql.planner.relational.nullability import never_null
 from streamsql.planner.relational.planning import plan_view
+from streamsql.planner.scopes.versions import as_of
 from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, quote
 
@@ -42,10 +43,12 @@ def shape_of(plan: RelationalPlan) -> Shape:
 
 def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
     """The sources that a relation reads, each once."""
-    names = dict.fromkeys(
-        each.source for each in relations(plan.root) if isinstance(each, algebra.Scan)
+    read = dict.fromkeys(
+        (each.source, each.version)
+        for each in relations(plan.root)
+        if isinstance(each, algebra.Scan)
     )
-    return tuple(Scan(catalog.get(name), name) for name in names)
+    return tuple(Scan(as_of(catalog.get(name), version), name) for name, version in read)
 
 
 def view_of(plan: RelationalPlan, catalog: Catalog) -> View:

@@ -142,6 +142,29 @@ def test_what_another_engine_has_written_is_read(live: Live, tmp_path: Path) -> 
     live.run("DROP VIEW $v;")
 
 
+def test_a_table_is_read_as_of_a_snapshot_or_a_time(live: Live, tmp_path: Path) -> None:
+    table = written(tmp_path, sales((1, "north", 1)), sales((2, "south", 2)))
+    first, second = table.snapshots()
+    with table.update_schema() as schema:
+        schema.rename_column("region", "area")
+    table.append(sales((3, "west", 3)).rename_columns(["id", "area", "at", "share"]))
+    table.manage_snapshots().create_tag(first.snapshot_id, "begun").commit()
+    as_hadoop_names_it(table)
+    live.run(f"CREATE SOURCE TABLE $s (id BIGINT, area STRING) WITH ({place(tmp_path)});")
+    one, two, three = (1, "north"), (2, "south"), (3, "west")
+    assert answer(live, "SELECT * FROM $s;") == [one, two, three]
+    assert answer(live, f"SELECT * FROM $s VERSION AS OF {second.snapshot_id};") == [one, two]
+    assert answer(live, "SELECT * FROM $s FOR VERSION AS OF 'begun';") == [one]
+    live.run("SET 'streamsql.sql.semantics' = 'standard';")
+    time = datetime.fromtimestamp(second.timestamp_ms / 1000, UTC).isoformat()
+    then = f"$s FOR SYSTEM_TIME AS OF '{time}'"
+    assert answer(live, f"SELECT * FROM {then} AS t WHERE area = 'south';") == [two]
+    assert answer(live, f"SELECT * FROM $s EXCEPT SELECT * FROM {then};") == [three]
+    for missing in ("TIMESTAMP AS OF '2001-01-01'", "VERSION AS OF 7"):
+        with pytest.raises(ExternalError, match=f"the oldest is {first.snapshot_id}"):
+            answer(live, f"SELECT * FROM $s FOR {missing};")
+
+
 def test_a_table_that_is_not_as_declared_is_an_error(live: Live, tmp_path: Path) -> None:
     as_hadoop_names_it(written(tmp_path, sales((1, "north", 1))))
     live.run(f"""

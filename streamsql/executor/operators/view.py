@@ -107,9 +107,8 @@ def present_cells(node: View, inputs: Inputs, scope: Scope) -> tuple[DataFrame, 
 
 @contextmanager
 def _evaluation(node: View, inputs: Inputs, scope: Scope) -> Iterator[Evaluation]:
-    sources = {
-        scan.source.name: rows for scan, rows in zip(node.scans, present(node, inputs), strict=True)
-    }
+    read = zip(node.scans, present(node, inputs), strict=True)
+    sources = {scan.source.read_as: rows for scan, rows in read}
     if not scope.context.raises:
         yield Evaluation(scope, sources)
         return

@@ -101,7 +101,7 @@ class Evaluation:
     def _lower(self, relation: Relation) -> DataFrame:
         match relation:
             case Scan():
-                rows = self.sources[relation.source]
+                rows = self.sources[relation.read_as]
                 cells = (native.cell(own, quoted(name)) for name, own in relation.columns)
                 return rows.select(*cells)
             case Values():

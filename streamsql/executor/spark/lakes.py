@@ -11,19 +11,23 @@ from streamsql.catalog import Lookup
 from streamsql.errors import UnsupportedError
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.executor.spark.drivers import database_driver, iceberg_jars
+from streamsql.nodes import VersionAsOf
+from streamsql.planner.types.timestamps import parse_timestamp
 
 _SOURCE = "io.streamsql.iceberg.LakeSource"
 
 
 def lake_rows(lookup: Lookup, name: str, schema: StructType, spark: SparkSession) -> DataFrame:
-    """The rows of the present snapshot, which Spark reads when they are needed; `name` is that of
+    """The rows of the snapshot, which Spark reads when they are needed; `name` is that of
     the source."""
+    version = lookup.version or VersionAsOf()
+    millis = parse_timestamp(version.timestamp) if version.timestamp else None
     options = {
         "name": name,
         "catalog": lookup.catalog,
         "table": lookup.table,
-        "version": "",
-        "millis": "-1",
+        "version": version.version or "",
+        "millis": str(-1 if millis is None else millis),
         "jars": "\n".join(lake_jars(lookup.catalog, lookup.warehouse, spark)),
         **{f"catalog.{name}": value for name, value in properties_of(lookup).items()},
     }

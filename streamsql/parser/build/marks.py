@@ -45,7 +45,7 @@ def mark(tokens: list[Token]) -> list[Token]:
     return [
         token.update(value="TIMESTAMPTZ") if _has_zone(tokens, i) else token
         for i, token in enumerate(tokens)
-        if not _lengthens_a_type(tokens, i)
+        if not _lengthens_a_type(tokens, i) and not _belongs_to_version(tokens, i)
     ]
 
 
@@ -147,6 +147,26 @@ def _as_of(tokens: list[Token], i: int) -> str | None:
     return "AS_OF" if reads else None
 
 
+def _version(terminal: str) -> Callable[[list[Token], int], str | None]:
+    """The word before AS OF that names a snapshot of a relation, with FOR before it or without."""
+
+    def meaning(tokens: list[Token], i: int) -> str | None:
+        named = i - 2 if _text(tokens, i - 1) == "FOR" else i - 1
+        begins = _type(tokens, named - 1) in ("FROM", "COMMA", "JOIN", "DOT")
+        reads = [_text(tokens, i + n) for n in (1, 2)] == ["AS", "OF"]
+        literal = _type(tokens, i + 3) in ("INTEGER_LITERAL", "TEXT_LITERAL", "TIMESTAMP")
+        named_so = begins and _type(tokens, named) in _NAMES
+        return terminal if reads and literal and named_so else None
+
+    return meaning
+
+
+def _belongs_to_version(tokens: list[Token], i: int) -> bool:
+    """FOR, AS and OF around such a word."""
+    words = {"FOR": i + 1, "AS": i - 1, "OF": i - 2}
+    return _type(tokens, words.get(_text(tokens, i), -1)) in ("VERSION_AS_OF", "TIME_AS_OF")
+
+
 def _epoch(tokens: list[Token], i: int) -> str | None:
     return "EPOCH" if _type(tokens, i - 2) == "AS_OF" else None
 
@@ -225,8 +245,12 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "RETURNING": _returning,
     "SELECT": _nothing,
     "SYMMETRIC": _symmetric,
+    "SYSTEM_TIME": _version("TIME_AS_OF"),
+    "SYSTEM_VERSION": _version("VERSION_AS_OF"),
+    "TIMESTAMP": _version("TIME_AS_OF"),
     "TRY_CAST": lambda tokens, i: "TRY_CAST" if _type(tokens, i + 1) == "LPAR" else None,
     "VALUES": _values,
+    "VERSION": _version("VERSION_AS_OF"),
     "WINDOW": _window,
 }
 

@@ -32,6 +32,7 @@ from streamsql.nodes import (
     StartPosition,
     Subquery,
     ValueRows,
+    VersionAsOf,
     Window,
     Within,
 )
@@ -289,21 +290,33 @@ class QueryBuilder:
         return name, columns or ()
 
     def source_ref(
-        self, span: Span, name: str, aliased: Alias | None, start: StartPosition | None
+        self,
+        span: Span,
+        name: str,
+        version: VersionAsOf | None,
+        aliased: Alias | None,
+        start: StartPosition | None,
     ) -> SourceRef:
         alias, columns = aliased or NO_ALIAS
-        return SourceRef(name, alias, span, start, columns)
+        return SourceRef(name, alias, span, start, columns, version)
 
     def schema_source_ref(
         self,
         span: Span,
         schema: str,
         name: str,
+        version: VersionAsOf | None,
         aliased: Alias | None,
         start: StartPosition | None,
     ) -> SourceRef:
         check_schema(schema, span)
-        return self.source_ref(span, name, aliased, start)
+        return self.source_ref(span, name, version, aliased, start)
+
+    def version_as_of(self, span: Span, version: str) -> VersionAsOf:
+        return VersionAsOf(version=str(version), span=span)
+
+    def time_as_of(self, span: Span, timestamp: str) -> VersionAsOf:
+        return VersionAsOf(timestamp=timestamp, span=span)
 
     def subquery(
         self, span: Span, lateral: bool | None, query: Query, aliased: Alias | None

@@ -109,7 +109,16 @@ def _select_struct(node: n.SelectStruct) -> str:
 @to_sql.register
 def _source_ref(node: n.SourceRef) -> str:
     start = node.start and to_sql(node.start)
-    return words(name(node.name), _alias(node.alias), _columns(node.columns), start)
+    version = node.version and to_sql(node.version)
+    return words(name(node.name), version, _alias(node.alias), _columns(node.columns), start)
+
+
+@to_sql.register
+def _version(node: n.VersionAsOf) -> str:
+    if node.timestamp is not None:
+        return f"FOR TIMESTAMP AS OF {string(node.timestamp)}"
+    version = node.version or ""
+    return f"FOR VERSION AS OF {version if version.isdecimal() else string(version)}"
 
 
 @to_sql.register

@@ -135,7 +135,7 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
 
 def lake_text(lookup: Lookup) -> str:
     """A table of Iceberg, and the place of its catalog."""
-    return f"Iceberg table {lookup.table} in '{lookup.place}'"
+    return f"Iceberg table {lookup.table} in '{lookup.place}'{lookup.as_of}"
 
 
 def place_text(lookup: Lookup) -> str:

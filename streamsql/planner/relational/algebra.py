@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 
-from streamsql.nodes import Expression
+from streamsql.nodes import Expression, VersionAsOf
 from streamsql.types import SQLType
 
 
@@ -78,6 +78,12 @@ class Scan(Relation):
     growth: Growth
     key: tuple[Field, ...] = ()
     """The primary key, where it is among the fields; empty for a stream."""
+    version: VersionAsOf | None = None
+    """Of a table of Iceberg: the snapshot, if it is not the present one."""
+
+    @property
+    def read_as(self) -> str:
+        return self.source + ("" if self.version is None else self.version.text)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -32,6 +32,7 @@ from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.operators import Derived, Join, JoinKind, Leaf, Named, Operator, Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
+from streamsql.planner.scopes.versions import as_of
 from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
@@ -136,6 +137,7 @@ def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
     except CatalogError as error:
         error.span = ref.span
         raise
+    source = as_of(source, ref.version)
     constraints = bound_constraints(source.expected_of_reads, source, catalog.types)
     return Scan(source, ref.alias or source.name, ref.start, constraints)
 

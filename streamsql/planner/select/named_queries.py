@@ -25,6 +25,7 @@ from streamsql.nodes import (
     WindowFunction,
 )
 from streamsql.planner.scopes.scope import folded
+from streamsql.planner.scopes.versions import check_no_version
 from streamsql.types import quote
 
 Tables = Mapping[str, Query]
@@ -120,6 +121,7 @@ def _inner(
 
 
 def _check_start(ref: SourceRef) -> None:
+    check_no_version(ref.name, ref.version)
     if ref.start is not None:
         raise PlanError(
             f"{quote(ref.name)} is a query, which has no records to begin reading from",

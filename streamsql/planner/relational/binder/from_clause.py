@@ -40,6 +40,7 @@ from streamsql.planner.relational.expressions import (
     ids_in,
     typed,
 )
+from streamsql.planner.scopes.versions import as_of, check_no_version
 from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
 from streamsql.types import fields as fields_of
@@ -89,17 +90,19 @@ class FromBinder:
         alias = node.alias or node.name
         table = outer.table(node.name)
         if table is not None:
+            check_no_version(node.name, node.version)
             relation, fields = self._renamed(table)
             return relation, _scope(alias, fields, node.columns, node.span)
         view = self.catalog.views.get(node.name)
         if view is not None:
+            check_no_version(node.name, node.version)
             bound = self.query(view.query, Scope())
             return bound.relation, _scope(alias, bound.fields, node.columns, node.span)
         if node.start is not None:
             raise UnsupportedError(
                 "A start position in FROM is not supported in a relational query.", span=node.span
             )
-        return self._scan(self._found(node), alias, node)
+        return self._scan(as_of(self._found(node), node.version), alias, node)
 
     def _found(self, node: nodes.SourceRef) -> Source:
         source = self.catalog.sources.get(node.name)
@@ -138,6 +141,7 @@ class FromBinder:
             Growth.REPLACED if table else Growth.APPENDED,
             # Of a table of Iceberg, no index keeps the key unique.
             key if table and not source.is_lake else (),
+            node.version,
         )
         columns = _named(alias, tuple(shown), node.columns, node.span)
         return scan, Scope((Entry(alias, columns, tuple(hidden)),))
