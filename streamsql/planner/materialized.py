@@ -12,7 +12,7 @@ from streamsql.planner.relational import algebra
 from streamsql.planner.relational.algebra import Field, RelationalPlan, relations
 from streamsql.planner.relational.nullability import never_null
 from streamsql.planner.relational.planning import plan_view
-from streamsql.planner.scopes.versions import as_of
+from streamsql.planner.versions import as_of
 from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, quote
 

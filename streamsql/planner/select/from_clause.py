@@ -32,10 +32,10 @@ from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.operators import Derived, Join, JoinKind, Leaf, Named, Operator, Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
-from streamsql.planner.scopes.versions import as_of
 from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
+from streamsql.planner.versions import as_of
 from streamsql.schema import Column, FormatSpec, KeyWindow, Kind
 from streamsql.types import quote
 

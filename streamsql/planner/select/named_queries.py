@@ -25,7 +25,7 @@ from streamsql.nodes import (
     WindowFunction,
 )
 from streamsql.planner.scopes.scope import folded
-from streamsql.planner.scopes.versions import check_no_version
+from streamsql.planner.versions import check_no_version
 from streamsql.types import quote
 
 Tables = Mapping[str, Query]

@@ -40,7 +40,7 @@ from streamsql.planner.relational.expressions import (
     ids_in,
     typed,
 )
-from streamsql.planner.scopes.versions import as_of, check_no_version
+from streamsql.planner.versions import as_of, check_no_version
 from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
 from streamsql.types import fields as fields_of

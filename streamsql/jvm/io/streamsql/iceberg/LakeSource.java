@@ -170,25 +170,38 @@ public final class LakeSource implements TableProvider {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new Readers(columns, source.table.jars());
+      return new Readers(source.place(), columns, source.table.jars());
     }
   }
 
   private record Part(String table, String task) implements InputPartition {}
 
-  private record Readers(StructType columns, List<String> jars) implements PartitionReaderFactory {
+  private record Readers(String place, StructType columns, List<String> jars)
+      implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
-      return new Reader((Part) partition, columns, jars);
+      try {
+        return new Reader(place, (Part) partition, columns, jars);
+      } catch (RuntimeException e) {
+        throw unreadable(place, e);
+      }
     }
   }
 
+  /** Spark cannot send exceptions of Iceberg, whose classes are not on the class path. */
+  private static CodedException unreadable(String place, RuntimeException e) {
+    String message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+    return new CodedException(ErrorCode.LOOKUP_UNAVAILABLE, place + ": " + message);
+  }
+
   private static final class Reader implements PartitionReader<InternalRow> {
+    private final String place;
     private final List<String> jars;
     private final LakeRows rows;
     private InternalRow row;
 
-    Reader(Part part, StructType columns, List<String> jars) {
+    Reader(String place, Part part, StructType columns, List<String> jars) {
+      this.place = place;
       this.jars = jars;
       try (LakeLoader.Scope scope = LakeLoader.enter(jars)) {
         this.rows = scope.provider().read(part.table, part.task, columns);
@@ -197,11 +210,12 @@ public final class LakeSource implements TableProvider {
 
     @Override
     public boolean next() {
-      if (!rows.hasNext()) {
-        return false;
+      try {
+        row = rows.hasNext() ? rows.next() : null;
+      } catch (RuntimeException e) {
+        throw unreadable(place, e);
       }
-      row = rows.next();
-      return true;
+      return row != null;
     }
 
     @Override

@@ -7,7 +7,6 @@ import java.sql.Timestamp;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.expressions.Expression;
@@ -117,18 +116,17 @@ final class Conditions {
         : Expressions.lessThanOrEqual(field.name(), literal);
   }
 
-  /** Null if the snapshot does not have it, or not outside of structs. */
+  /** Null if the snapshot does not have it, or under another name, or not outside of structs. */
   private NestedField field(String column) {
-    List<NestedField> found = new ArrayList<>();
-    for (NestedField each : named.columns()) {
-      if (each.name().equals(column)) {
-        return there.asStruct().field(each.fieldId());
-      }
-      if (each.name().equalsIgnoreCase(column)) {
-        found.add(each);
-      }
+    NestedField field;
+    try {
+      field = RowMaker.field(column, named.asStruct(), column);
+    } catch (IllegalArgumentException e) {
+      return null;
     }
-    return found.size() == 1 ? there.asStruct().field(found.get(0).fieldId()) : null;
+    NestedField then = there.asStruct().field(field.fieldId());
+    // A file is read by the present names.
+    return then != null && then.name().equals(field.name()) ? then : null;
   }
 
   /** In Iceberg's form; null for a value or a type whose order is not known to be the same. */
