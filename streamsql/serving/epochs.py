@@ -55,8 +55,8 @@ class IncludedWrites:
 
 
 def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None:
-    """The epoch of all of the views, by name; None: they are read as they are, since one has not
-    ended an epoch. ExternalError where there is none as wanted."""
+    """The epoch of all of the views, by name; None: there are none, or a single one, which is
+    between two epochs. ExternalError where there is none as wanted."""
     from streamsql.executor.spark.bridge import Bridge
     from streamsql.serving.table import reading
 
@@ -69,9 +69,10 @@ def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None
             # It is always of one moment, also between two epochs.
             return _number(tables[0].epoch())
         choice = Bridge.of(tables[0].spark).common_epoch()
-        known = [table.offer(choice) for table in tables]
+        for table in tables:
+            table.offer(choice)
         if wanted.epoch is not None:
-            if not all(known) or not choice.has(wanted.epoch):
+            if not choice.has(wanted.epoch):
                 raise _not_kept(names, f"epoch {wanted.epoch}", choice, wanted.epoch)
             return wanted.epoch
         if wanted.time is None:
@@ -79,7 +80,7 @@ def common_epoch(views: Mapping[str, StoredTable], wanted: Wanted) -> int | None
             found = int(choice.newest(least))
         else:
             _check_past(wanted.time)
-            found = int(choice.asOf(wanted.time)) if all(known) else _NONE
+            found = int(choice.asOf(wanted.time))
             if found == _NONE:
                 raise _not_kept(names, f"TIMESTAMP '{_text(wanted.time)}'", choice, 0)
     if found == _LATE:

@@ -217,13 +217,15 @@ class Serving:
     def epoch(self, properties: Mapping[str, str]) -> int | None:
         """The newest epoch that the stores of all views have, with what the session has written;
         None: there is none. Opens the stores of all views if no view has been read. Views
-        whose queries do not run are left out: they may not have kept it."""
+        whose queries do not run are left out: they may not have kept it. So are new ones, which
+        have done no epoch yet."""
         stopped = {info.id for info in self._all_queries.infos() if info.state in _STOPPED}
         views = [source for source in self._catalog().of_kind(Kind.TABLE) if source.is_view]
         views = [view for view in views if view.created_by_query not in stopped]
         opened = [view for view in views if self.stores.peek(view) is not None] or views
         tables = {view.name: self._table(view, properties) for view in opened}
-        return self._common_epoch(tables, self._newest(properties), properties)
+        known = {name: table for name, table in tables.items() if table.has_epochs()}
+        return self._common_epoch(known, self._newest(properties), properties)
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.

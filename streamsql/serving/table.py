@@ -101,9 +101,14 @@ class StoredTable:
         """Of a view: the epoch that its rows are of now; -1: of none, or between two."""
         return int(self._java.epoch())
 
-    def offer(self, choice: Any) -> bool:
-        """Lets a Java CommonEpoch choose among the epochs of a view; False: it has none yet."""
-        return bool(self._java.addTo(choice))
+    def has_epochs(self) -> bool:
+        """Of a view: whether it has done an epoch."""
+        with reading(self.topic):
+            return bool(self._java.hasEpochs())
+
+    def offer(self, choice: Any) -> None:
+        """Lets a Java CommonEpoch choose among the epochs of a view."""
+        self._java.addTo(choice)
 
     def lookups(self, program: Any, suffix: int, epoch: int | None = None) -> KeyLookups:
         """Key lookups with a program; `suffix` as in `window_bytes`; `epoch`: of a view, whose

@@ -127,6 +127,18 @@ def _check_delay(kafka: KafkaClient, view: str, reader: str) -> None:
     assert min(read[epoch] - done[epoch] for epoch in done.keys() & read.keys()) < 500
 
 
+def test_a_new_view_is_of_the_moment_of_the_others(live: Live, kafka: KafkaClient) -> None:
+    live.run(TRANSFERS + VIEWS)
+    Transfers(live, kafka).send(1_000)
+    both = "SELECT n.n, t.n FROM (SELECT MAX(n) AS n FROM $new) n, $total t;"
+    for _ in range(3):
+        live.run("FLUSH; CREATE MATERIALIZED VIEW $new AS SELECT COUNT(*) AS n FROM $balance;")
+        assert _rows(live, both, Session(properties={"streamsql.sql.semantics": "standard"})) == [
+            (ACCOUNTS, ACCOUNTS)
+        ]
+        live.run("DROP MATERIALIZED VIEW $new;")
+
+
 @pytest.mark.parametrize(
     "guarantee", ["at_least_once", pytest.param("exactly_once", marks=pytest.mark.slow)]
 )

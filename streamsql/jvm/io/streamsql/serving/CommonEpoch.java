@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 
 /** The epoch as of which a query reads its views: one that all of their stores have kept. */
 public final class CommonEpoch {
-  /** There is no such epoch, or no view that has done one. */
+  /** There is no such epoch, or no view. */
   public static final long NONE = -1;
 
   /** A view has not come so far in time: it is paused, slow, or has failed. */
@@ -29,7 +29,7 @@ public final class CommonEpoch {
   private final List<View> views = new ArrayList<>();
 
   /**
-   * Adds a view that has done an epoch.
+   * Adds a view. One that has done no epoch yet is awaited, unless it is the only one.
    *
    * @param begun the number of the newest epoch, which the view may still have to do
    */

@@ -148,13 +148,16 @@ public final class ServedTable implements AutoCloseable {
     return epochs != null;
   }
 
-  /** Lets a query choose among the epochs of a view; false: it has done none yet. */
-  public boolean addTo(CommonEpoch choice) {
-    boolean hasEpochs = follower.hasEpochs();
-    if (hasEpochs) {
+  /** Whether it is that of a view that has done an epoch. */
+  public boolean hasEpochs() {
+    return follower.hasEpochs();
+  }
+
+  /** Lets a query choose among the epochs of a view. */
+  public void addTo(CommonEpoch choice) {
+    if (isView()) {
       choice.add(store, follower::begun);
     }
-    return hasEpochs;
   }
 
   /**

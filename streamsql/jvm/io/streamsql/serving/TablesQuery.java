@@ -78,18 +78,13 @@ public final class TablesQuery implements PreparedQuery {
   /** The epoch as of which views are read; NONE without views, or of one between two epochs. */
   private long choose(long wanted) {
     CommonEpoch choice = new CommonEpoch();
-    int views = 0;
-    int known = 0;
-    for (ServedTable table : served) {
-      views += table.isView() ? 1 : 0;
-      known += table.addTo(choice) ? 1 : 0;
-    }
+    served.forEach(table -> table.addTo(choice));
+    long views = served.stream().filter(ServedTable::isView).count();
     if (views == 0) {
       return CommonEpoch.NONE;
     }
     long found = wanted < 0 ? choice.newest() : wanted;
-    boolean isCommon = wanted < 0 ? views == 1 || found >= 0 : choice.has(wanted);
-    if (known < views || !isCommon) {
+    if (wanted < 0 ? views > 1 && found < 0 : !choice.has(wanted)) {
       throw new IllegalStateException("the views have no such epoch in common");
     }
     return found;

@@ -70,6 +70,18 @@ class CommonEpochTest {
   }
 
   @Test
+  void aNewViewIsAwaited() throws Exception {
+    TableStore first = view();
+    assertEquals(CommonEpoch.NONE, choice.newest(0), "alone");
+    view(1, 2);
+    assertEquals(CommonEpoch.NONE, choice.newest());
+    assertFalse(choice.has(2));
+    soon(() -> ends(first, 2));
+    assertEquals(2, choice.newest(0));
+    assertEquals(2, choice.newest());
+  }
+
+  @Test
   void whatASessionHasWrittenIsNotBeforeTheNewestOfAny() throws Exception {
     TableStore slow = view(1, 2);
     view(1, 2, 3);
