@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
@@ -283,7 +284,8 @@ def test_who_goes_through_a_table_gives_way_to_queries(live: Live) -> None:
     assert ask(live, "SELECT COUNT(*) AS n, SUM(total) AS s FROM $t;", token) == [(1, 1)]
     priorities = [
         os.getpriority(os.PRIO_PROCESS, int(comm.parent.name))
-        for comm in Path("/proc").glob("[0-9]*/task/[0-9]*/comm")
+        for process in psutil.Process().children(recursive=True)
+        for comm in Path(f"/proc/{process.pid}/task").glob("[0-9]*/comm")
         if comm.read_text() == "scan\n"
     ]
     assert priorities and set(priorities) == {NICENESS}
