@@ -131,7 +131,7 @@ def test_a_new_view_is_of_the_moment_of_the_others(live: Live, kafka: KafkaClien
     live.run(TRANSFERS + VIEWS)
     Transfers(live, kafka).send(1_000)
     both = "SELECT n.n, t.n FROM (SELECT MAX(n) AS n FROM $new) n, $total t;"
-    for _ in range(3):
+    for _ in range(2):
         live.run("FLUSH; CREATE MATERIALIZED VIEW $new AS SELECT COUNT(*) AS n FROM $balance;")
         assert _rows(live, both, Session(properties={"streamsql.sql.semantics": "standard"})) == [
             (ACCOUNTS, ACCOUNTS)
