@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +25,6 @@ from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.properties import (
-    CONSISTENCY_TIMEOUT,
     CONSISTENCY_TOKEN,
     PULL_TABLE_SCAN,
     VIEW_EPOCH,
@@ -40,7 +39,7 @@ from streamsql.serving.fingerprints import Fingerprint, Literal, fingerprint_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
 from streamsql.serving.keys import can_look_up, key_writer, packed, window_bytes
 from streamsql.serving.origins import Origins, origins
-from streamsql.serving.prepared import PreparedStatements
+from streamsql.serving.prepared import PreparedStatements, planned_by
 from streamsql.serving.rows import Decoder, answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.session import Session
@@ -167,7 +166,7 @@ class Lookups:
         if shape is None:
             return None
         self._prepared.adopt(catalog)
-        name = (shape.text, _relevant(session.properties))
+        name = (shape.text, planned_by(session.properties))
         known = partial(self._known, statement, shape, session, catalog)
         prepared = known(name)
         if prepared is not None:
@@ -314,11 +313,6 @@ def _answer(prepared: _Prepared, found: Found) -> Answer:
     rows = list(answer_rows(found.results, prepared.plan, prepared.schema, prepared.decode))
     query_id = f"query_{time.time_ns() // 1_000_000}"
     return Answer(query_id, prepared.plan.schema, rows, epoch=found.epoch)
-
-
-def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    own = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT)
-    return tuple(sorted(item for item in properties.items() if item[0] not in own))
 
 
 def _constants(shape: Fingerprint, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:

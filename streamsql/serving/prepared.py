@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from streamsql.catalog import Catalog
+from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, VIEW_EPOCH
 from streamsql.serving.origins import Origins, unchanged
 
 if TYPE_CHECKING:
     from streamsql.serving.table import Registered
 
 KEPT = 1_000
+_OF_READING = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT, VIEW_EPOCH)
 RELEASE_SECONDS = 10.0
 
 
@@ -73,6 +75,11 @@ class PreparedStatements(Generic[P]):
         with self._lock:
             gone = self._prepared.pop(name, None)
         release([] if gone is None else [gone.asked])
+
+
+def planned_by(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The properties of a session that decide how a SELECT is planned, as a part of its name."""
+    return tuple(sorted(item for item in properties.items() if item[0] not in _OF_READING))
 
 
 def release(forgotten: list[Registered]) -> None:

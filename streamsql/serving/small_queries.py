@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import time
-from collections.abc import Callable, Coroutine, Hashable, Mapping
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from streamsql.serving.compiled import name_of
 from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import LONGEST
 from streamsql.serving.origins import Origins
-from streamsql.serving.prepared import KEPT, PreparedStatements
+from streamsql.serving.prepared import KEPT, PreparedStatements, planned_by
 from streamsql.serving.rows import Decoder
 from streamsql.serving.stores import TableStores
 from streamsql.serving.table_queries import TableQueries
@@ -100,11 +100,12 @@ class SmallQueries:
         name = _name(sql, session)
         if len(sql) > LONGEST or "${" in sql or name in self._prepared:
             return
-        if self._asked.pop(name, self) is self:
+        if name not in self._asked:
             self._asked[name] = None
             while len(self._asked) > KEPT:
                 self._asked.pop(next(iter(self._asked)), None)
             return
+        self._asked.pop(name, None)
         try:
             prepared = self._prepare(statement, session, catalog)
             self._channel.listen()
@@ -164,9 +165,4 @@ async def _ask(channel: Channel, prepared: _Prepared, packed: bytes) -> Answer |
 
 
 def _name(sql: str, session: Session) -> Hashable:
-    return sql, session.role, _planned_by(session.properties)
-
-
-def _planned_by(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    own = (CONSISTENCY_TOKEN, VIEW_EPOCH)
-    return tuple(sorted(item for item in properties.items() if item[0] not in own))
+    return sql, session.role, planned_by(session.properties)
