@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from streamsql.serving.channel import Channel
     from streamsql.serving.table import Found, KeyLookups, StoredTable
 
+SHAPES = 1_000
 ANSWER_SECONDS = 10.0
 """How long a lookup waits for the JVM; an answer takes less than a millisecond."""
 _Name = tuple[str, tuple[tuple[str, str], ...]]
@@ -109,7 +110,7 @@ class Lookups:
         self._plans = plans
         self._consistency = consistency
         self._channel = channel
-        self._prepared: PreparedStatements[_Prepared] = PreparedStatements()
+        self._prepared: PreparedStatements[_Prepared] = PreparedStatements(SHAPES)
 
     def find(
         self, sql: str, statement: Statement | None, session: Session, catalog: Catalog

@@ -13,7 +13,6 @@ from streamsql.serving.origins import Origins, unchanged
 if TYPE_CHECKING:
     from streamsql.serving.table import Registered
 
-KEPT = 1_000
 _OF_READING = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT, VIEW_EPOCH)
 RELEASE_SECONDS = 10.0
 
@@ -34,7 +33,9 @@ P = TypeVar("P", bound=Preparation)
 class PreparedStatements(Generic[P]):
     """The prepared statements of one engine; None marks a name without one. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        """Keeps `most` of them."""
+        self._most = most
         self._catalog: Catalog | None = None
         self._prepared: dict[Hashable, P | None] = {}
         self._lock = threading.Lock()
@@ -63,7 +64,7 @@ class PreparedStatements(Generic[P]):
         forgotten: list[Registered] = []
         with self._lock:
             if self._catalog is catalog:
-                if len(self._prepared) >= KEPT:
+                if len(self._prepared) >= self._most:
                     oldest = self._prepared.pop(next(iter(self._prepared)))
                     forgotten += [] if oldest is None else [oldest.asked]
                 self._prepared[name] = prepared

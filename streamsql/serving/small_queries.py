@@ -30,7 +30,7 @@ from streamsql.serving.compiled import name_of
 from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import LONGEST
 from streamsql.serving.origins import Origins
-from streamsql.serving.prepared import KEPT, PreparedStatements, planned_by
+from streamsql.serving.prepared import PreparedStatements, planned_by
 from streamsql.serving.rows import Decoder
 from streamsql.serving.stores import TableStores
 from streamsql.serving.table_queries import TableQueries
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 10.0
 """How long the JVM is awaited before the query takes the usual way."""
+KEPT = 256
+"""How many compiled queries are kept."""
+NOTED = 1_000
+"""How many statements are remembered after their first execution."""
 _EPOCH = struct.Struct(">q")
 _NEWEST = -1
 
@@ -70,7 +74,7 @@ class SmallQueries:
         self._queries = queries
         self._reads_few = reads_few
         self._channel = channel
-        self._prepared: PreparedStatements[_Prepared] = PreparedStatements()
+        self._prepared: PreparedStatements[_Prepared] = PreparedStatements(KEPT)
         self._asked: dict[Hashable, None] = {}
         """The names of statements that have been asked for once."""
 
@@ -102,7 +106,7 @@ class SmallQueries:
             return
         if name not in self._asked:
             self._asked[name] = None
-            while len(self._asked) > KEPT:
+            while len(self._asked) > NOTED:
                 self._asked.pop(next(iter(self._asked)), None)
             return
         self._asked.pop(name, None)
