@@ -144,12 +144,9 @@ class SmallQueries:
     def _is_small(self, asked: PullPlan) -> bool:
         of_tables = isinstance(asked.route, StoredTables | TableScan)
         is_plain = asked.as_of is None and asked.limit != 0 and name_of(asked) is not None
-        return of_tables and is_plain and _is_table(asked) and self._reads_few(asked)
-
-
-def _is_table(asked: PullPlan) -> bool:
-    """Whether the result has no final message, as that of a stream has."""
-    return asked.query.root.kind is not Kind.STREAM
+        # The result of a stream has a final message.
+        is_table = asked.query.root.kind is not Kind.STREAM
+        return of_tables and is_plain and is_table and self._reads_few(asked)
 
 
 async def _ask(channel: Channel, prepared: _Prepared, packed: bytes) -> Answer | None:

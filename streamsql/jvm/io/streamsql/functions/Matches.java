@@ -50,10 +50,9 @@ public final class Matches {
       UTF8String text, UTF8String pattern, int start, UTF8String flags, boolean strict) {
     Matcher matcher = matcher(text, pattern, flags, strict);
     int count = 0;
-    for (int at = offset(text, start); matcher != null && find(matcher, at); at = -1) {
-      do {
-        count++;
-      } while (matcher.find());
+    boolean finds = matcher != null && find(matcher, offset(text, start));
+    for (; finds; finds = matcher.find()) {
+      count++;
     }
     return matcher == null ? null : (Integer) count;
   }
