@@ -38,13 +38,29 @@ def _pair(
     part: Expression, ours: set[str], theirs: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, the left one's first."""
+    sides = ids_of_sides(part)
+    if sides is None or not is_between(sides, ours, theirs):
+        return None
+    left, right = part.this, part.expression
+    return (left, right) if sides[0] <= ours else (right, left)
+
+
+Sides = tuple[set[str], set[str]]
+"""The ids of the fields on both sides of an equality."""
+
+
+def ids_of_sides(part: Expression) -> Sides | None:
+    """None where it is not an equality of two expressions over fields."""
     if not isinstance(part, exp.EQ | exp.NullSafeEQ):
         return None
-    for a, b in ((part.this, part.expression), (part.expression, part.this)):
-        one, other = ids_in(a), ids_in(b)
-        if one and other and one <= ours and other <= theirs:
-            return a, b
-    return None
+    left, right = ids_in(part.this), ids_in(part.expression)
+    return (left, right) if left and right else None
+
+
+def is_between(sides: Sides, ours: set[str], theirs: set[str]) -> bool:
+    """Whether an equality compares an expression of ours with one of theirs."""
+    left, right = sides
+    return (left <= ours and right <= theirs) or (right <= ours and left <= theirs)
 
 
 def on(node: Join) -> list[Expression]:

@@ -33,7 +33,7 @@ from streamsql.planner.relational.expressions import (
     operand,
     substituted,
 )
-from streamsql.planner.relational.joins import joined, on
+from streamsql.planner.relational.joins import Sides, ids_of_sides, is_between, joined, on
 from streamsql.planner.relational.rules.limits import limited
 from streamsql.planner.relational.rules.strictness import has_exactly_one_row, rejects_nulls
 
@@ -68,8 +68,12 @@ def _distinct(conditions: Iterable[Expression]) -> Conditions:
 def _split(conditions: Conditions, fields: Iterable[Field]) -> tuple[Conditions, Conditions]:
     """The conditions over these fields only, and the others."""
     have = {field.id for field in fields}
-    inside = [c for c in conditions if ids_in(c) and ids_in(c) <= have]
-    return inside, [c for c in conditions if not (ids_in(c) and ids_in(c) <= have)]
+    inside: Conditions = []
+    others: Conditions = []
+    for condition in conditions:
+        needed = ids_in(condition)
+        (inside if needed and needed <= have else others).append(condition)
+    return inside, others
 
 
 def _filter(node: Filter, conditions: Conditions) -> Relation:
@@ -166,20 +170,22 @@ def _gather(node: Relation, leaves: list[Relation], conditions: Conditions) -> N
 
 def _ordered(leaves: Sequence[Relation], conditions: Conditions) -> Relation:
     """Joins in the written order, but one that has an equality comes before those without."""
+    equalities = [sides for condition in conditions if (sides := ids_of_sides(condition))]
     result, *waiting = leaves
     rest = list(conditions)
     while waiting:
-        following = next((leaf for leaf in waiting if _linked(result, leaf, rest)), waiting[0])
+        ours = {field.id for field in result.fields}
+        linked = (leaf for leaf in waiting if _are_linked(ours, leaf, equalities))
+        following = next(linked, waiting[0])
         waiting = [leaf for leaf in waiting if leaf is not following]
         here, rest = _split(rest, (*result.fields, *following.fields))
         result = joined(result, following, JoinKind.INNER, conjunction(here))
     return _filtered(result, rest)
 
 
-def _linked(left: Relation, right: Relation, conditions: Conditions) -> bool:
-    here, _ = _split(conditions, (*left.fields, *right.fields))
-    both = joined(left, right, JoinKind.INNER, conjunction(here))
-    return bool(both.equalities)
+def _are_linked(ours: set[str], leaf: Relation, equalities: Iterable[Sides]) -> bool:
+    theirs = {field.id for field in leaf.fields}
+    return any(is_between(sides, ours, theirs) for sides in equalities)
 
 
 def _left(node: Join, conditions: Conditions) -> Relation:

@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.joins.CartesianProductExec;
+import org.apache.spark.sql.execution.joins.ShuffledJoin;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
@@ -124,7 +125,10 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     return new CompiledPlan(rows, interpreted);
   }
 
-  /** The plan in which operators say that their rows are in one partition, as their inputs are. */
+  /**
+   * The plan in which operators say that their rows are in one partition, as their inputs are. Of a
+   * join Spark knows it from both sides, and shuffles it for a join above.
+   */
   private static SparkPlan inOnePartition(SparkPlan plan) {
     return plan.transformUp(
         new AbstractPartialFunction<SparkPlan, SparkPlan>() {
@@ -132,7 +136,8 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
           public boolean isDefinedAt(SparkPlan node) {
             return node instanceof UnionExec
                 || node instanceof ExpandExec
-                || node instanceof CartesianProductExec;
+                || node instanceof CartesianProductExec
+                || node instanceof ShuffledJoin;
           }
 
           @Override
