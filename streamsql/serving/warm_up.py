@@ -8,6 +8,7 @@ waited for anyway.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from streamsql.catalog import Catalog, Source
 from streamsql.executor.frames.push_rows import push_decoder
@@ -87,11 +88,13 @@ class WarmUp:
 
     def _look_up(self, source: Source, key: list[Value], rehearse: Rehearse) -> None:
         names = (quote(column.name) for column in source.schema.key)
-        where = " AND ".join(f"{n} = {_literal(v)}" for n, v in zip(names, key, strict=True))
+        where = " AND ".join(f"{n} = {literal(v)}" for n, v in zip(names, key, strict=True))
         sql = f"SELECT * FROM {quote(source.name)} WHERE {where};"
         (statement,) = parse(sql)
         rehearse(sql, statement, Session(), self._catalog(), LOOKUPS)
 
 
-def _literal(value: Value) -> str:
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+def literal(value: Value) -> str:
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    return "'" + str(value).replace("'", "''") + "'"

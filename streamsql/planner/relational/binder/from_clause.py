@@ -25,7 +25,7 @@ from streamsql.planner.relational.algebra import (
     UnionAll,
     Values,
 )
-from streamsql.planner.relational.binder import time_windows
+from streamsql.planner.relational.binder import gap_fill, time_windows
 from streamsql.planner.relational.binder.expressions import Allowed, ExpressionBinder
 from streamsql.planner.relational.binder.pending import Pending
 from streamsql.planner.relational.binder.scopes import Bound, Entry, Scope
@@ -181,13 +181,11 @@ class FromBinder:
         self, node: nodes.TableFunction, outer: Scope, left: Scope
     ) -> tuple[Relation, Scope]:
         """`TUMBLE(relation, time, size)` and `HOP(relation, time, advance, size)`."""
-        named, *arguments = node.call.expressions
-        if not isinstance(named, exp.Column):
-            raise PlanError(f"{node.call.name} takes a relation first", span=node.span)
-        ref = nodes.SourceRef(named.name, span=node.span)
-        relation, scope = self.bind(ref, outer, left)
+        named = _relation_of(node)
+        relation, scope = self.bind(named, outer, left)
         binder = self._expressions(replace(scope, parent=outer), Pending(), "FROM")
-        windows = time_windows.written(node.call, binder.bind_all(arguments), node.span)
+        bound = binder.bind_all(node.call.expressions[1:])
+        windows = time_windows.written(node.call, bound, node.span)
         return self._windowed(relation, scope, windows, node.alias or named.name, node)
 
     def _declared_windows(
@@ -222,12 +220,25 @@ class FromBinder:
         names = node.columns if isinstance(node, nodes.TableFunction) else ()
         return relation, _scope(alias, [*fields, *bounds], names, node.span)
 
+    def _gap_fill(
+        self, node: nodes.TableFunction, outer: Scope, left: Scope
+    ) -> tuple[Relation, Scope]:
+        named = _relation_of(node)
+        _, scope = self.bind(named, outer, left)
+        columns = [(name, field.type) for name, field in scope.every()]
+        binder = self._expressions(outer, Pending(), "FROM")
+        bound = self.query(gap_fill.query_of(node.call, columns, binder.bind), outer)
+        alias = node.alias or named.name
+        return bound.relation, _scope(alias, bound.fields, node.columns, node.span)
+
     def _function(
         self, node: nodes.TableFunction, outer: Scope, left: Scope
     ) -> tuple[Relation, Scope]:
         name = node.call.name
         if name.upper() in time_windows.NAMES:
             return self._windows(node, outer, left)
+        if name.upper() == gap_fill.NAME:
+            return self._gap_fill(node, outer, left)
         if name.upper() not in functions.TABLE_FUNCTIONS:
             return self._one_value(node, left)
         call = self._expressions(left, Pending(), "FROM").table_function(node.call)
@@ -406,6 +417,14 @@ _KINDS = {
     JoinType.SEMI: JoinKind.SEMI,
     JoinType.ANTI: JoinKind.ANTI,
 }
+
+
+def _relation_of(node: nodes.TableFunction) -> nodes.SourceRef:
+    """The relation that a function takes first."""
+    named = next(iter(node.call.expressions), None)
+    if not isinstance(named, exp.Column):
+        raise PlanError(f"{node.call.name} takes a relation first", span=node.span)
+    return nodes.SourceRef(named.name, span=node.span)
 
 
 def _types(call: Expression) -> list[SQLType]:
