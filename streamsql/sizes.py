@@ -17,6 +17,8 @@ TASK_SLOTS = 1024
 LEAST_HEAP_MB = 512
 HEAP_MB_PER_CPU = 512
 """The heap mostly holds the records of running tasks; two more CPUs' worth covers the rest."""
+HEAP_MB_PER_RUN = 16
+"""A query without records keeps 3 MB of the heap while it runs in Spark, and as much outside."""
 MOST_HEAP_MB = 31 * 1024
 """Beyond it the JVM cannot compress references."""
 MOST_RECORDS_PER_BATCH = 2_000_000
@@ -110,6 +112,11 @@ class Sizes:
         if most == LEAST_SHUFFLE_PARTITIONS:
             return most
         return min(most, max(LEAST_SHUFFLE_PARTITIONS, read()))
+
+    @property
+    def runs(self) -> int:
+        """The number of queries in Spark beyond which those without records leave it."""
+        return self.heap_mb // HEAP_MB_PER_RUN
 
     def effective(self) -> dict[str, str]:
         """Effective values by property name."""

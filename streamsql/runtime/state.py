@@ -91,6 +91,7 @@ class EngineState:
             self.watch,
             self.data.checkpoints,
             by_itself=not config.until_caught_up,
+            room=self.sizes.runs,
         )
         self.serving = Serving(
             self.services,

@@ -341,7 +341,7 @@ class Fleet:
     def _start(self, query: Query, b: int) -> Event:
         if b % 4 == 0:
             return events.StartFailed((ODD, AWAY)[b // 4 % 2], outage=self.outage)
-        if query.defers(0) and b % 4 == 1:
+        if query.defers(0, full=b % 8 == 5) and b % 4 == 1:
             return events.Started(Deferred(self.now), {}, 0)
         check("never two runs of one checkpoint", not self._alive(query.id))
         of = self.generations[query.id]

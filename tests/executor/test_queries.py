@@ -436,6 +436,35 @@ def test_an_unstarted_query_is_started_when_there_is_time(script: Script, tmp_pa
         manager.close()
 
 
+def test_without_room_in_spark_a_new_query_runs_unstarted_until_it_gets_a_record(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slot_sharing, "SHARE_SECONDS", 0.01)
+    manager = QueryManager(script, script, tmp_path, room=1)
+    manager.start()
+    try:
+        manager.add(definition())
+        await_runs(script, "real-time")
+        manager.add(definition(query_id="R"))
+        unstarted = lambda: manager.infos()[1].asleep  # noqa: E731
+        await_until(unstarted, "the second one runs")
+        assert manager.infos()[1].state is QueryState.RUNNING and len(script.runs) == 1
+        script.backlog = 1
+        await_runs(script, "real-time", "real-time")
+        assert script.runs[0].running, "it has not been without records for a minute"
+        # Without records the one that has slept the longest leaves Spark.
+        monkeypatch.setattr(admission, "REST_SECONDS", 0.0)
+        script.backlog = 0
+        script.sleepers |= {"Q", "R"}
+        await_until(lambda: sum(run.running for run in script.runs) == 1, "one leaves Spark")
+        await_until(lambda: all(info.asleep for info in manager.infos()), "both run")
+        assert len(script.runs) == 2 and all(
+            info.state is QueryState.RUNNING for info in manager.infos()
+        )
+    finally:
+        manager.close()
+
+
 def test_what_failed_to_start_is_tried_again_later(script: Script, tmp_path: Path) -> None:
     manager = QueryManager(script, script, tmp_path)
     manager.add(definition())

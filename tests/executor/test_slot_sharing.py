@@ -1,9 +1,10 @@
-"""Who holds the task slots in real time, where there are not enough for all."""
+"""Who holds the task slots in real time, and who runs in Spark, where not all can."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from streamsql.executor.queries.admission import REST_SECONDS, is_full, surplus
 from streamsql.executor.queries.phases import Live
 from streamsql.executor.queries.query import Health, Query, Use
 from streamsql.executor.queries.slot_sharing import SLEEPS_SECONDS, to_move
@@ -47,6 +48,19 @@ def test_who_slept_longest_gives_its_slots_away() -> None:
     assert to_move([busy, awake, short], lambda q: False, NOW) is None
     found = [busy, awake, short, long, longer, pinned]
     assert to_move(found, lambda q: False, NOW) is longer
+
+
+def test_who_slept_longest_leaves_spark_if_all_of_it_is_read() -> None:
+    def sleeper(name: str, slept: float, lag: int = 0) -> Query:
+        found = query(name, mode=Mode.REAL_TIME, slept=slept)
+        return replace(found, health=replace(found.health, lag=lag))
+
+    short, long = sleeper("short", REST_SECONDS / 2), sleeper("long", 2 * REST_SECONDS)
+    longer, behind = sleeper("longer", 3 * REST_SECONDS), sleeper("behind", 4 * REST_SECONDS, 1)
+    found = [short, long, longer, behind]
+    assert surplus(found, 4, NOW) == [] and is_full(found, 4) and not is_full(found, 5)
+    assert surplus(found, 3, NOW) == [longer]
+    assert surplus(found, 0, NOW) == [longer, long]
 
 
 def test_the_rate_is_that_of_late_and_none_asleep() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from streamsql.errors import ExternalError
 from streamsql.log.entries import Offsets
@@ -51,12 +52,18 @@ class Definition:
         can merge them by time."""
         return len(self.topics) > 1 and not self.is_view
 
-    @property
+    @cached_property
     def only_reacts(self) -> bool:
         """Whether it has no results without a new record."""
         joins = any(isinstance(operator, Join) for operator in operators(self.plan.root))
         timeless = not (joins or self.merges or time_decides(self.plan.root))
         return timeless and self.plan.emit is not Emit.FINAL
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether it may stay out of Spark while it has nothing to read. A view may not: its
+        epochs are those of other views too."""
+        return self.only_reacts and not self.is_view
 
 
 @dataclass(frozen=True)

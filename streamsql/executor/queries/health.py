@@ -48,6 +48,9 @@ class HealthCheck:
                 look_at = now + LOOK_SECONDS
                 yield Observed(None, replace(health.at(progress), look_at=look_at))
             return
+        moment = self._watch.moment
+        if isinstance(active, Deferred) and health.progress and health.progress.at == moment.at:
+            return  # Only records change it.
         was, health = health, self._slept(query, now)
         if was.asleep and health.asleep and health.lag == 0:
             yield Observed(query.run, replace(health, look_at=now + LIVE_LOOK_SECONDS))
@@ -100,7 +103,7 @@ class HealthCheck:
             health,
             asleep=asleep,
             use=health.use.saw(health.positions, asleep, moment.taken),
-            look_at=now + (LIVE_LOOK_SECONDS if seen else LOOK_SECONDS),
+            look_at=now + (LIVE_LOOK_SECONDS if seen and query.run else LOOK_SECONDS),
         )
 
     def _has_arrived(self, query_id: str, health: Health, moment: Moment) -> bool:

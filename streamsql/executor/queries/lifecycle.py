@@ -133,10 +133,12 @@ def _start(query: Query, _event: events.StartDue, now: float) -> Change:
 
 def _started(query: Query, event: events.Started, _now: float) -> Change:
     health = query.health.begun(event.positions, event.lag)
+    finished = query.finished
     query = replace(query, phase=event.phase, health=health, finished=False, restored=False)
     match event.phase:
         case Deferred():
-            query = replace(query, health=replace(health, asleep=True), yields=None)
+            asleep = replace(health, asleep=True)
+            query = replace(query, health=asleep, yields=None, finished=finished)
         case Live():
             mode = event.mode if event.mode is not query.definition.plan.mode.mode else None
             query = replace(query, mode=mode, mode_reason=event.reason, yields=None, rounds=0)

@@ -9,6 +9,7 @@ and decides which queries may start; another checks the queries' health.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Container
@@ -16,7 +17,7 @@ from contextlib import suppress
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, crash_isolation, events, health, slot_sharing
-from streamsql.executor.queries.admission import may_start
+from streamsql.executor.queries.admission import is_full, may_start, surplus
 from streamsql.executor.queries.definition import Definition, KnownQuery, stuck
 from streamsql.executor.queries.events import Discard, Effect, Event, Forget, Release, Start, Stop
 from streamsql.executor.queries.health import HealthCheck
@@ -53,13 +54,21 @@ class QueryManager:
     """All persistent queries of an engine; every method may be called from any thread."""
 
     def __init__(
-        self, launcher: Launcher, watch: Watch, checkpoints: Location, *, by_itself: bool = True
+        self,
+        launcher: Launcher,
+        watch: Watch,
+        checkpoints: Location,
+        *,
+        by_itself: bool = True,
+        room: float = math.inf,
     ) -> None:
-        """`by_itself` False: queries run only during `drain`."""
+        """`by_itself` False: queries run only during `drain`; `room` is the number of queries in
+        Spark beyond which those without records leave it."""
         self._launcher = launcher
         self._watch = watch
         self._checkpoints = checkpoints
         self._by_itself = by_itself
+        self._room = room
         self._standby = False
         self._closing = False
         self._queries: dict[str, Query] = {}
@@ -311,7 +320,7 @@ class QueryManager:
         if query.catches_up_first(lags, interrupted):
             run = self._launcher.catch_up(definition, lag)
             phase = CatchingUp(run, time.monotonic(), positions, drains=query.goal.drain)
-        elif query.defers(lag):
+        elif query.defers(lag, full=is_full(self._all(), self._room)):
             phase = Deferred(time.monotonic())
         else:
             why = query.not_real_time
@@ -365,14 +374,16 @@ class QueryManager:
         self._workers.replace_stuck()
 
     def _start_due(self) -> None:
-        looked = False
+        looked: set[bool] = set()
         for query_id in list(self._queries):
             query, now = self._queries[query_id], time.monotonic()
             if isinstance(query.phase, Deferred) and query.health.asleep:
-                if looked:
-                    continue  # What keeps the first of them from starting keeps all.
-                looked = True
-            if may_start(query, self._queries.values(), now, by_itself=self._by_itself):
+                # What keeps the first of a kind from starting keeps all of them.
+                if (kind := query.definition.may_rest) in looked:
+                    continue
+                looked.add(kind)
+            others = self._queries.values()
+            if may_start(query, others, now, by_itself=self._by_itself, room=self._room):
                 self._post(query_id, events.StartDue())
 
     def _look(self) -> None:
@@ -384,6 +395,8 @@ class QueryManager:
         if now - self._shared_at < slot_sharing.SHARE_SECONDS or any(q.busy for q in queries):
             return
         self._shared_at = now
+        for query in surplus(queries, self._room, now):
+            self._post(query.id, events.RestartDue(query.run))
         has_room = lambda query: self._launcher.has_room(query.definition)  # noqa: E731
         if moved := slot_sharing.to_move(queries, has_room, now):
             yields = slot_sharing.YIELDED if moved.real_time else None

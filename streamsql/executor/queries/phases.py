@@ -31,7 +31,7 @@ class Suspended:
 
 @dataclass(frozen=True)
 class Deferred:
-    """Running without Spark: a restart left it nothing to read, so its run starts later."""
+    """Running without Spark: it has nothing to read, so its run starts later."""
 
     began_at: float
 

@@ -256,10 +256,12 @@ class Query:
         merges = first and definition.merges and not (self.finished and waiting <= 1)
         return (first and interrupted) or sum(lags.values()) > (0 if merges else NEAR)
 
-    def defers(self, lag: int) -> bool:
-        """Whether it stays out of Spark until there is time, or a record arrives."""
-        reacts = self.restored and self.definition.only_reacts
-        return reacts and lag == 0 and not self.goal.drain
+    def defers(self, lag: int, *, full: bool = False) -> bool:
+        """Whether it stays out of Spark until there is time, or a record arrives; `full`: whether
+        Spark has no room for it."""
+        definition = self.definition
+        waits = (full and definition.may_rest) or (self.restored and definition.only_reacts)
+        return waits and lag == 0 and not self.goal.drain
 
     def state(self, outage: str | None) -> QueryState:
         """The state that SHOW QUERIES shows; `outage`: of Kafka."""
