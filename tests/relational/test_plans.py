@@ -77,3 +77,43 @@ def _error(case: Case) -> str:
     with pytest.raises(StreamSQLError) as raised:
         plan_view(small.query(case.input), small.catalog())
     return render(raised.value, case.input)
+
+
+@pytest.mark.parametrize("direction", ["", "DESC"])
+def test_a_session_frame_has_the_rows_between_gaps(
+    direction: str, database: duckdb.DuckDBPyConnection
+) -> None:
+    rows = [(i, i % 3, None if i % 17 == 0 else i * i * 7 % 101) for i in range(200)]
+    texts = (f"({i}, {g}, {'NULL' if x is None else x}::INT)" for i, g, x in rows)
+    values = f"(VALUES {', '.join(texts)})"
+    frame = f"PARTITION BY g ORDER BY x {direction} SESSION WITH GAP 2"
+    query = (
+        f"SELECT i, MIN(x) OVER ({frame}) AS a, MAX(x) OVER ({frame}) AS b, "
+        f"COUNT(*) OVER ({frame}) AS n, RANK() OVER ({frame}) AS r FROM {values} AS v(i, g, x)"
+    )
+    plan = standard_plan(small.query(query), small.catalog())
+    found = small.comparable(database.execute(plan_text(plan)).fetchall())
+    assert found == small.comparable(_by_hand(rows, bool(direction)))
+
+
+def _by_hand(rows: list[tuple[int, int, int | None]], descends: bool) -> list[tuple[object, ...]]:
+    """Nulls are last in ascending order, and a session of their own."""
+    result: list[tuple[object, ...]] = []
+    for group in {g for _, g, _ in rows}:
+        own = [(i, x) for i, g, x in rows if g == group]
+        known = sorted(x for _, x in own if x is not None)
+        ranks = sorted(known, reverse=descends)
+        nulls = len(own) - len(known)
+        for i, x in own:
+            if x is None:
+                result.append((i, None, None, nulls, 1 if descends else len(known) + 1))
+                continue
+            first = last = x
+            while any(first - 2 <= k < first for k in known):
+                first = min(k for k in known if first - 2 <= k < first)
+            while any(last < k <= last + 2 for k in known):
+                last = max(k for k in known if last < k <= last + 2)
+            count = sum(first <= k <= last for k in known)
+            place = ranks.index(x) + 1 + (nulls if descends else 0)
+            result.append((i, first, last, count, place))
+    return result

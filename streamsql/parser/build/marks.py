@@ -214,6 +214,12 @@ def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
     return meaning
 
 
+def _session(tokens: list[Token], i: int) -> str | None:
+    """SESSION WITH GAP is a frame of a window function."""
+    frames = [_text(tokens, i + n) for n in (1, 2)] == ["WITH", "GAP"]
+    return "SESSION_FRAME" if frames else None
+
+
 _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     **{
         word: _between(word, _ENDS_A_RELATION | _LITERALS | {"LEFT"}, frozenset({"JOIN"}))
@@ -244,6 +250,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "RESPECT": _nulls_treated("NULLS_RESPECTED"),
     "RETURNING": _returning,
     "SELECT": _nothing,
+    "SESSION": _session,
     "SYMMETRIC": _symmetric,
     "SYSTEM_TIME": _version("TIME_AS_OF"),
     "SYSTEM_VERSION": _version("VERSION_AS_OF"),

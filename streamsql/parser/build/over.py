@@ -125,6 +125,9 @@ class OverBuilder:
             frame.set("exclude", exclude)
         return at(frame, span)
 
+    def session_frame(self, span: Span, word: str, gap: Expression) -> Expression:
+        return at(exp.WindowSpec(kind="SESSION", start=gap), span)
+
     @with_tokens
     def exclusion(self, span: Span, *words: Token) -> str | None:
         first, *rest = (word.upper() for word in words)

@@ -220,6 +220,8 @@ def _over(node: exp.Window) -> Printed:
 
 
 def _frame(node: exp.WindowSpec) -> Printed:
+    if node.args["kind"] == "SESSION":
+        return PRIMARY, f"SESSION WITH GAP {expression_sql(node.args['start'])}"
     start, end = (_bound(node, which) for which in ("start", "end"))
     excluded = f" EXCLUDE {exclude}" if (exclude := node.args.get("exclude")) else ""
     return PRIMARY, f"{node.args['kind']} BETWEEN {start} AND {end}{excluded}"

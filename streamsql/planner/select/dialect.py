@@ -164,9 +164,9 @@ def _beyond_expression(expression: Expression) -> Found:
         elif isinstance(node, exp.Array) and node.args.get("query") is not None:
             yield "ARRAY(query)", span_of(node)
         elif isinstance(node, exp.WindowSpec) and (
-            node.args["kind"] == "GROUPS" or node.args.get("exclude")
+            node.args["kind"] in ("GROUPS", "SESSION") or node.args.get("exclude")
         ):
-            yield "GROUPS or EXCLUDE in a frame", span_of(node)
+            yield "GROUPS, SESSION or EXCLUDE in a frame", span_of(node)
         elif isinstance(node, exp.Anonymous) and any(
             isinstance(argument, exp.Order) for argument in node.expressions
         ):

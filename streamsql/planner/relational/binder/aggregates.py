@@ -11,6 +11,7 @@ from streamsql import types
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder import sessions
 from streamsql.planner.relational.binder.calls import CallRules
 from streamsql.planner.relational.binder.pending import (
     AggregateCall,
@@ -21,6 +22,11 @@ from streamsql.planner.relational.expressions import ids_in, null, typed
 from streamsql.planner.relational.typing import coerced, kind_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import DOUBLE, INTERVAL
+
+POSITIONS = (
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
+    *(exp.Lag, exp.Lead),
+)
 
 
 class AggregateRules(CallRules):
@@ -96,6 +102,8 @@ class AggregateRules(CallRules):
         order = node.args.get("order")
         items = [inner.ordered(item) for item in order.expressions] if order else []
         spec = node.args.get("spec")
+        if spec is not None and spec.args["kind"] == "SESSION" and isinstance(call, POSITIONS):
+            spec = None  # what depends on no frame
         window = exp.Window(
             this=call,
             partition_by=partition,
@@ -137,13 +145,17 @@ class AggregateRules(CallRules):
         return functions.typed_call(call, functions.title(node))
 
     def frame(self, spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> exp.WindowSpec:
-        if spec.text("kind").upper() == "GROUPS" or spec.args.get("exclude"):
+        frame = _without_current_row(spec)
+        if spec.text("kind").upper() == "GROUPS" or frame.args.get("exclude"):
             raise UnsupportedError(
-                "Frames by GROUPS and with EXCLUDE are not supported.",
-                hint="ROWS and RANGE are.",
+                "Frames by GROUPS are not supported, and EXCLUDE only as EXCLUDE CURRENT ROW of "
+                "ROWS that begin or end with it.",
+                hint="ROWS, RANGE and SESSION are.",
                 span=span_of(spec),
             )
-        frame = spec.copy()
+        if spec.args["kind"] == "SESSION":
+            frame.set("start", sessions.gap(spec, self.bind(spec.args["start"]), order))
+            return frame
         for side in ("start", "end"):
             value = spec.args.get(side)
             if isinstance(value, exp.Expr):
@@ -153,3 +165,21 @@ class AggregateRules(CallRules):
                     bound = coerced(bound, kind if types.is_numeric(kind) else INTERVAL)
                 frame.set(side, bound)
         return frame
+
+
+def _without_current_row(spec: exp.WindowSpec) -> exp.WindowSpec:
+    """The frame, in which EXCLUDE of a row at its edge moves the edge."""
+    frame = spec.copy()
+    if spec.args.get("exclude") != "CURRENT ROW" or spec.args["kind"] != "ROWS":
+        return frame
+    for side, other, way in (("end", "start", "PRECEDING"), ("start", "end", "FOLLOWING")):
+        far = spec.args[other]
+        goes = spec.args[f"{other}_side"] == way and not (
+            isinstance(far, exp.Literal) and far.name == "0"
+        )
+        if spec.args[side] == "CURRENT ROW" and goes:
+            frame.set(side, exp.Literal.number(1))
+            frame.set(f"{side}_side", way)
+            frame.set("exclude", None)
+            return frame
+    return frame

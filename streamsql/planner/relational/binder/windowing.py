@@ -11,6 +11,7 @@ from streamsql import types
 from streamsql.errors import UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import Generate, Relation, WindowFunctions
+from streamsql.planner.relational.binder import sessions
 from streamsql.planner.relational.binder.grouping import projected
 from streamsql.planner.relational.binder.pending import Generated, Pending, WindowCall
 from streamsql.planner.relational.binder.subqueries import Subqueries
@@ -35,12 +36,13 @@ class Windows:
         partition and order are one operator. `windows` are sqlglot's, by placeholder."""
         names = list(windows)
         relation, calls = self.subqueries.placed(relation, [windows[name] for name in names])
-        grouped: dict[tuple[str, str], list[tuple[str, exp.Window]]] = {}
+        grouped: dict[tuple[str, str, str], list[tuple[str, exp.Window]]] = {}
         for name, call in zip(names, calls, strict=True):
             assert isinstance(call, exp.Window)
             partition = ", ".join(p.sql() for p in call.args.get("partition_by") or [])
             order = call.args.get("order")
-            key = partition, order.sql() if order is not None else ""
+            gap = sessions.gap_of(call)
+            key = partition, order.sql() if order is not None else "", gap.sql() if gap else ""
             grouped.setdefault(key, []).append((name, call))
         results: dict[str, Expression] = {}
         for members in grouped.values():
@@ -55,9 +57,12 @@ class Windows:
     ) -> Relation:
         keys = members[0][1].args.get("partition_by") or []
         relation, partition = projected(self.ids, relation, keys)
+        if sessions.gap_of(members[0][1]) is not None:
+            relation, session = sessions.numbered(self.ids, relation, partition, members[0][1])
+            partition = [*partition, session]
         functions = []
         for name, window in members:
-            call = window.copy()
+            call = sessions.framed(window)
             call.set("partition_by", [column(field) for field in partition])
             field = self.ids.field(_function(call), kind_of(window))
             call.type = field.type
