@@ -176,6 +176,11 @@ class Source:
         return WINDOW_BOUNDS if self.is_windowed else ()
 
     @property
+    def primary_key(self) -> tuple[Column, ...]:
+        """The columns of the key, and of a windowed one the bounds."""
+        return (*self.schema.key, *self.bounds)
+
+    @property
     def shown_with_bounds(self) -> tuple[Column, ...]:
         """The columns of `SELECT *`, of a windowed table with the bounds behind the key."""
         keys = sum(column.namespace is Namespace.KEY for column in self.shown)

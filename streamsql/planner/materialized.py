@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import UnsupportedError
 from streamsql.nodes import CreateMaterializedView
 from streamsql.planner.operators import Scan, Sink, View
 from streamsql.planner.relational import algebra
@@ -14,7 +13,7 @@ from streamsql.planner.relational.nullability import never_null
 from streamsql.planner.relational.planning import plan_view
 from streamsql.planner.versions import as_of
 from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
-from streamsql.types import STRING, quote
+from streamsql.types import STRING
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ def scans_of(plan: RelationalPlan, catalog: Catalog) -> tuple[Scan, ...]:
 def view_of(plan: RelationalPlan, catalog: Catalog) -> View:
     """The operator that maintains the relation."""
     shape, scans = shape_of(plan), scans_of(plan, catalog)
-    for scan in scans:
-        if scan.source.is_windowed:
-            raise UnsupportedError(
-                f"A materialized view cannot read the windowed table {quote(scan.source.name)}.",
-                hint="Group by TUMBLE or HOP in the view instead, or read the table by SELECT.",
-            )
     return View(scans, plan, shape.schema, shape.fields)
 
 

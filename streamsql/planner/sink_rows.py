@@ -21,7 +21,7 @@ def selected(source: Source) -> str:
 def row_keys(source: Source) -> tuple[str, ...]:
     if _has_hidden_key(source):
         return (SHOWN_KEY,)
-    return tuple(c.name for c in (*source.schema.key, *source.bounds))
+    return tuple(c.name for c in source.primary_key)
 
 
 def _has_hidden_key(source: Source) -> bool:

@@ -110,6 +110,33 @@ def test_views_over_views(live: Live) -> None:
     assert _rows(live, "SELECT most, n FROM $w;") == [(5, 1)]
 
 
+def test_views_over_windowed_tables(live: Live) -> None:
+    live.run(
+        "CREATE STREAM $s (k STRING, at BIGINT) WITH (KAFKA_TOPIC='$s', PARTITIONS=1, "
+        "VALUE_FORMAT='JSON', TIMESTAMP='at');"
+        "CREATE TABLE $t AS SELECT k, COUNT(*) AS n FROM $s "
+        "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k;"
+        "CREATE TABLE $w AS SELECT k, COUNT(*) AS n FROM $s "
+        "WINDOW SESSION (10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k;"
+        "INSERT INTO $s VALUES ('a', 1000), ('a', 2000), ('a', 25000), ('b', 3000);"
+    )
+    _standard(live)
+    views = {
+        "$x": "SELECT k, SUM(n)::INT AS n, COUNT(*) AS windows FROM $t GROUP BY k",
+        "$y": "SELECT w.k, w.windowstart, w.windowend, w.n, t.n AS first FROM $w w "
+        "LEFT JOIN $t t ON t.k = w.k AND t.windowstart = 0",
+    }
+    live.run("".join(f"CREATE MATERIALIZED VIEW {v} AS {sql};" for v, sql in views.items()))
+    live.run("FLUSH;")
+    assert _rows(live, "SELECT * FROM $x;") == [("a", 3, 2), ("b", 1, 1)]
+    first = [("a", 1000, 2000, 2, 2), ("a", 25000, 25000, 1, 2), ("b", 3000, 3000, 1, 1)]
+    assert _rows(live, "SELECT * FROM $y;") == first
+    live.run("INSERT INTO $s VALUES ('a', 9000), ('a', 16000);")  # They merge the sessions.
+    live.run("FLUSH;")
+    assert _rows(live, "SELECT * FROM $x;") == [("a", 5, 3), ("b", 1, 1)]
+    assert _rows(live, "SELECT * FROM $y;") == [("a", 1000, 25000, 5, 3), ("b", 3000, 3000, 1, 1)]
+
+
 def test_a_view_is_replaced(live: Live) -> None:
     _standard(live)
     live.run(TABLES + VIEW + "FLUSH;")

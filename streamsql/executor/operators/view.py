@@ -38,7 +38,7 @@ def lower(node: View, inputs: Inputs, scope: Scope) -> DataFrame:
         scope,
         dataflow,
         sources={s.source.name: rows for s, rows in zip(node.scans, inputs, strict=True)},
-        keys={s.source.name: [c.name for c in s.source.schema.key] for s in node.scans},
+        keys={s.source.name: [c.name for c in s.source.primary_key] for s in node.scans},
         root=node.plan.root,
     )
     rows = view.changes(node.plan.root)

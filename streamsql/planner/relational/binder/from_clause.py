@@ -133,7 +133,7 @@ class FromBinder:
         shown = [(c.name, self.ids.field(c.name, c.type)) for c in listed]
         hidden = [(c.name, self.ids.field(c.name, c.type)) for c in behind]
         table = source.kind is Kind.TABLE
-        names = {column_.name for column_ in (*source.schema.key, *source.bounds)}
+        names = {column_.name for column_ in source.primary_key}
         key = tuple(field for name, field in (*shown, *hidden) if name in names)
         scan = Scan(
             source.name,
