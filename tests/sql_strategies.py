@@ -427,7 +427,11 @@ statements = st.one_of(
     st.builds(n.CreateSinkOfAll, source_names, properties, flags, flags),
     st.builds(n.DropSink, source_names, flags),
     st.builds(n.DescribeSink, source_names),
-    st.builds(n.CreateFunction, folded, parameters, sql_types, texts, flags, flags, flags),
+    st.builds(
+        n.CreateFunction,
+        *(folded, parameters, sql_types, texts, flags, flags, flags),
+        st.sampled_from(["PYTHON", "SQL"]),
+    ),
     st.builds(n.DropFunction, folded, flags),
     st.builds(n.AlterSource, kinds, source_names, plain_columns.map(tuple)),
     st.builds(n.Comment, kinds, source_names, st.none() | texts),

@@ -27,7 +27,7 @@ from streamsql.functions.base import (
     SparkFunctions,
 )
 from streamsql.functions.signature import Parameter, Signature, exactly
-from streamsql.types import SQLType, array, struct
+from streamsql.types import NULL, SQLType, array, struct
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -42,6 +42,16 @@ class UserFunction(ScalarFunction):
     def __deepcopy__(self, memo: object) -> UserFunction:
         """Calls carry their function, and are copied as expressions are rewritten."""
         return self
+
+
+@dataclass(frozen=True)
+class SqlFunction(UserFunction):
+    """A function made by CREATE FUNCTION .. LANGUAGE SQL: a call in standard SQL is the expression
+    that `code` selects."""
+
+    parameters: tuple[tuple[str, SQLType], ...] = ()
+    returns: SQLType = NULL
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,27 @@ def python_function(
     )
 
 
+def sql_function(
+    name: str,
+    parameters: list[tuple[str, SQLType]],
+    returns: SQLType,
+    code: str,
+    statement: str,
+) -> SqlFunction:
+    """A function of SQL, whose text is not read here."""
+    named = [(parameter or f"${n}", kind) for n, (parameter, kind) in enumerate(parameters, 1)]
+    return SqlFunction(
+        name,
+        "A function written in SQL.",
+        "user",
+        (Overload(_signature(named, returns), _no_meaning),),
+        statement=statement,
+        parameters=tuple(named),
+        returns=returns,
+        code=code,
+    )
+
+
 def python_aggregate(
     name: str,
     parameters: list[tuple[str, SQLType]],
@@ -124,7 +155,7 @@ def python_aggregate(
 
 
 def _no_meaning(*arguments: object) -> SparkColumn:
-    raise AssertionError("a call of the aggregate is one of its finish")
+    raise AssertionError("the planner replaces calls of the function")
 
 
 def _names(parameters: list[tuple[str, SQLType]]) -> tuple[str, ...]:

@@ -316,7 +316,7 @@ class DropMaterializedView(Statement):
 
 @dataclass(frozen=True)
 class Parameter:
-    """`name type` of a function."""
+    """`name type` of a function; a function of SQL may leave the name out."""
 
     name: str
     type: SQLType
@@ -326,7 +326,7 @@ class Parameter:
 @dataclass(frozen=True)
 class CreateFunction(Statement):
     """CREATE [OR REPLACE] [AGGREGATE] FUNCTION [IF NOT EXISTS] name (..) RETURNS type LANGUAGE
-    PYTHON AS 'text'; `code` is Python text or `module:function`."""
+    PYTHON | SQL AS 'text'; `code` is Python text or `module:function`, or a query of SQL."""
 
     effect = Effect.DEFINES_CODE
     creates = "function"
@@ -338,6 +338,7 @@ class CreateFunction(Statement):
     aggregate: bool = False
     or_replace: bool = False
     if_not_exists: bool = False
+    language: str = "PYTHON"
 
 
 @dataclass(frozen=True)

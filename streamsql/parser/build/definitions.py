@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import Parameter, Property, Query
+from streamsql.parser.generate.expressions import expression_sql
 from streamsql.types import SQLType
 
 
@@ -66,18 +67,40 @@ class ViewBuilder:
         name: str,
         parameters: tuple[Parameter, ...],
         returns: SQLType,
-        code: str,
+        *parts: tuple[str, str],
     ) -> n.CreateFunction:
+        given = dict(parts)
+        if len(given) < len(parts) or "code" not in given:
+            raise ParseError(
+                "a function has one LANGUAGE and one text",
+                hint="For example LANGUAGE SQL AS 'SELECT $1 + 1'.",
+                span=span,
+            )
+        if "language" not in given:
+            raise ParseError("a function has a LANGUAGE: SQL or PYTHON", span=span)
         return n.CreateFunction(
             name.upper(),
             parameters,
             returns,
-            code,
+            given["code"],
             bool(aggregate),
             bool(or_replace),
             bool(if_not_exists),
+            given["language"],
             span=span,
         )
+
+    def in_python(self, span: Span) -> tuple[str, str]:
+        return "language", "PYTHON"
+
+    def in_sql(self, span: Span) -> tuple[str, str]:
+        return "language", "SQL"
+
+    def function_text(self, span: Span, text: str) -> tuple[str, str]:
+        return "code", text
+
+    def function_result(self, span: Span, value: n.Expression) -> tuple[str, str]:
+        return "code", f"SELECT {expression_sql(value)}"
 
     def drop_function(self, span: Span, if_exists: bool | None, name: str) -> n.DropFunction:
         return n.DropFunction(name.upper(), bool(if_exists), span=span)
@@ -88,9 +111,12 @@ class ViewBuilder:
     def parameters(self, span: Span, *parameters: Parameter) -> tuple[Parameter, ...]:
         names = [parameter.name for parameter in parameters]
         for parameter in parameters:
-            if names.count(parameter.name) > 1:
+            if parameter.name and names.count(parameter.name) > 1:
                 raise ParseError(f"parameter {parameter.name} is named twice", span=span)
         return parameters
 
     def parameter(self, span: Span, name: str, type: SQLType) -> Parameter:
         return Parameter(name, type, span)
+
+    def unnamed_parameter(self, span: Span, type: SQLType) -> Parameter:
+        return Parameter("", type, span)

@@ -371,6 +371,18 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def filtered(self, span: Span, call: Expression, condition: Expression) -> Expression:
         return at(exp.Filter(this=call, expression=condition), span)
 
+    def of_array(
+        self, span: Span, call: Expression, condition: Expression | None = None
+    ) -> Expression:
+        """`aggregate:f(..)`: the function of the array of a group's values."""
+        if not isinstance(call, exp.Anonymous) or call.find(exp.Star):
+            raise ParseError("aggregate: stands before a function of arrays", span=span)
+        values: Expression = exp.Anonymous(this="ARRAY_AGG", expressions=call.expressions)
+        values = at(values, span)
+        if condition is not None:
+            values = self.filtered(span, values, condition)
+        return at(exp.Anonymous(this=call.this, expressions=[values]), span)
+
     def field(self, span: Span, base: Expression, name: str) -> Expression:
         return at(exp.Dot(this=base, expression=identifier(name)), span)
 

@@ -45,7 +45,9 @@ def mark(tokens: list[Token]) -> list[Token]:
     return [
         token.update(value="TIMESTAMPTZ") if _has_zone(tokens, i) else token
         for i, token in enumerate(tokens)
-        if not _lengthens_a_type(tokens, i) and not _belongs_to_version(tokens, i)
+        if not _lengthens_a_type(tokens, i)
+        and not _belongs_to_version(tokens, i)
+        and not (token.type == "COLON" and _type(tokens, i - 1) == "AGGREGATE_OF")
     ]
 
 
@@ -198,6 +200,12 @@ def _returning(tokens: list[Token], i: int) -> str | None:
     return "RETURNING" if changes and behind and not ends else None
 
 
+def _aggregate(tokens: list[Token], i: int) -> str | None:
+    """`aggregate:f(..)`."""
+    colon = _type(tokens, i + 1) == "COLON" and _type(tokens, i + 3) == "LPAR"
+    return "AGGREGATE_OF" if colon and _type(tokens, i + 2) in _NAMES else None
+
+
 def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
     """Of a call: a word between its parentheses, outside of inner ones."""
 
@@ -221,6 +229,7 @@ def _session(tokens: list[Token], i: int) -> str | None:
 
 
 _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
+    "AGGREGATE": _aggregate,
     **{
         word: _between(word, _ENDS_A_RELATION | _LITERALS | {"LEFT"}, frozenset({"JOIN"}))
         for word in ("ANTI", "SEMI")
@@ -275,7 +284,8 @@ def _lengthens_a_type(tokens: list[Token], i: int) -> bool:
     TIMESTAMP, and WITH one it is TIMESTAMPTZ."""
     word, before = _text(tokens, i), _text(tokens, i - 1)
     if word == "PRECISION" and before == "DOUBLE":
-        return _type(tokens, i - 2) not in _NOT_BEFORE_A_TYPE
+        of_function = any(token.type == "FUNCTION" for token in tokens[1:5])
+        return of_function or _type(tokens, i - 2) not in _NOT_BEFORE_A_TYPE
     if word == "VARYING":
         return before == "CHARACTER"
     for at in (i, i - 1, i - 2):

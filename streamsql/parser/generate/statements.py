@@ -243,7 +243,7 @@ def _drop_materialized_view(node: n.DropMaterializedView) -> str:
 
 @to_sql.register
 def _create_function(node: n.CreateFunction) -> str:
-    parameters = (f"{name(p.name)} {type_sql(p.type)}" for p in node.parameters)
+    parameters = (words(p.name and name(p.name), type_sql(p.type)) for p in node.parameters)
     return words(
         "CREATE",
         node.or_replace and "OR REPLACE",
@@ -252,7 +252,7 @@ def _create_function(node: n.CreateFunction) -> str:
         node.if_not_exists and "IF NOT EXISTS",
         f"{name(node.name)}{listed(*parameters)}",
         f"RETURNS {type_sql(node.returns)}",
-        f"LANGUAGE PYTHON AS {string(node.code)}",
+        f"LANGUAGE {node.language} AS {string(node.code)}",
     )
 
 

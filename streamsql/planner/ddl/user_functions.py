@@ -10,20 +10,28 @@ from streamsql.errors import (
     CatalogError,
     ConfigError,
     StreamSQLError,
+    UnsupportedError,
     did_you_mean,
 )
 from streamsql.functions import REGISTRY
 from streamsql.functions.user import (
+    SqlFunction,
     UserAggregate,
     UserFunction,
     python_aggregate,
     python_function,
+    sql_function,
 )
-from streamsql.nodes import CreateFunction, DropFunction
+from streamsql.nodes import CreateFunction, DropFunction, Expression
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange, NothingToDo, Touches
+from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder import sql_functions
+from streamsql.planner.relational.binder.expressions import ExpressionBinder
+from streamsql.planner.relational.binder.pending import Pending
+from streamsql.planner.relational.binder.scopes import Scope
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 
@@ -60,8 +68,30 @@ def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
 
 def _function(statement: CreateFunction) -> UserFunction | UserAggregate:
     parameters = [(p.name, p.type) for p in statement.parameters]
+    text = to_sql(statement)
+    if statement.language == "SQL":
+        standard = [(name, typing.standard(kind)) for name, kind in parameters]
+        returns = typing.standard(statement.returns)
+        return sql_function(statement.name, standard, returns, statement.code, text)
     make = python_aggregate if statement.aggregate else python_function
-    return make(statement.name, parameters, statement.returns, statement.code, to_sql(statement))
+    return make(statement.name, parameters, statement.returns, statement.code, text)
+
+
+def _check(statement: CreateFunction) -> None:
+    """The text of the function."""
+    if statement.language == "SQL" and statement.aggregate:
+        raise UnsupportedError(
+            "An aggregate function of SQL is not supported.",
+            hint="aggregate:name(..) calls a function of an array over the values of a group.",
+        )
+    function = _function(statement)
+    if isinstance(function, SqlFunction):
+        sql_functions.check(function, _bound)
+
+
+def _bound(body: Expression, scope: Scope) -> Expression:
+    binder = ExpressionBinder(scope, Pending(), sql_functions.no_query, sql_functions.BODY)
+    return binder.bind(body)
 
 
 def plan_create_function(
@@ -69,7 +99,7 @@ def plan_create_function(
 ) -> FunctionPlan | NothingToDo:
     """The function, with custom types resolved; its text is parsed, not run."""
     name = statement.name
-    if name in REGISTRY.names:
+    if name in REGISTRY.names or (statement.language == "SQL" and functions.is_built_in(name)):
         raise CatalogError(f"{name} is the name of a built-in function", span=statement.span)
     if statement.or_replace and get_bool(session, CREATE_OR_REPLACE) is False:
         raise ConfigError(
@@ -90,7 +120,7 @@ def plan_create_function(
         returns=resolve_type(statement.returns, catalog.types, statement.span),
     )
     try:
-        _function(resolved)
+        _check(resolved)
     except StreamSQLError as error:
         error.span = error.span or statement.span
         raise

@@ -22,7 +22,7 @@ from streamsql.planner.relational.expressions import (
     number,
     typed,
 )
-from streamsql.planner.relational.signatures import Signature, signature
+from streamsql.planner.relational.signatures import OF_ARRAYS, SIGNATURES, Signature, signature
 from streamsql.planner.relational.typing import (
     NUMERIC,
     UNKNOWN,
@@ -518,6 +518,13 @@ def _signature(call: Expression) -> str:
 def names() -> tuple[str, ...]:
     """The functions' names, for messages."""
     return tuple(sorted({*Postgres.Parser.FUNCTIONS, *_OWN, *_OWN_NAMES}))
+
+
+def is_built_in(function: str) -> bool:
+    """Whether standard SQL has a function of the name."""
+    families = (SIGNATURES, OF_ARRAYS, AGGREGATES, OF_A_SHARE, JSON_AGGREGATES, JSON_PATHS)
+    more = (WINDOW_ONLY, TABLE_FUNCTIONS, CONSTANTS, CLOCK, CASTS, _BY_NAME, names())
+    return any(function in family for family in (*families, *more))
 
 
 def _derived(call: Expression) -> SQLType:

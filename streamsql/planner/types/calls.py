@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.errors import TypeMismatchError
+from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.functions.resolve import Resolution, resolve
 from streamsql.functions.signature import (
@@ -17,7 +17,7 @@ from streamsql.functions.signature import (
     Pattern,
     resolve_pattern,
 )
-from streamsql.functions.user import UserAggregate, UserFunction
+from streamsql.functions.user import SqlFunction, UserAggregate, UserFunction
 from streamsql.nodes import Expression
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.planner.types.scope import Scope, cast_to, is_literal, span_of, text_of, typed
@@ -49,6 +49,12 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
     cast = [
         a if isinstance(a, exp.Lambda) else _as_parameter(a, i, found) for i, a in enumerate(done)
     ]
+    if isinstance(function, SqlFunction):
+        raise UnsupportedError(
+            f"{function.name} is a function of SQL, which only standard SQL calls.",
+            hint="A materialized view can call it, and a SELECT over PostgreSQL's protocol.",
+            span=span_of(node),
+        )
     if isinstance(function, UserAggregate):
         cast = [_collected(function, cast, node, scope)]
         function = function.finish

@@ -9,14 +9,18 @@ from typing import Self
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.errors import PlanError, TypeMismatchError, UnsupportedError
+from streamsql.errors import PlanError, StreamSQLError, TypeMismatchError, UnsupportedError
+from streamsql.functions.user import SqlFunction, find_user_function
 from streamsql.nodes import Expression
 from streamsql.planner.relational import functions, typing
+from streamsql.planner.relational.binder import sql_functions
 from streamsql.planner.relational.binder.pending import (
     Generated,
     Grouping,
+    Pending,
 )
 from streamsql.planner.relational.binder.rules import Allowed, Rules
+from streamsql.planner.relational.binder.scopes import Scope
 from streamsql.planner.relational.expressions import number, typed
 from streamsql.planner.relational.intervals import constant_number
 from streamsql.planner.relational.typing import coerced, kind_of
@@ -32,6 +36,9 @@ class CallRules(Rules):
 
     def _anonymous(self, node: exp.Anonymous) -> Expression:
         function = node.name.upper()
+        own = find_user_function(function)
+        if isinstance(own, SqlFunction):
+            return self._inlined(own, node)
         if function in functions.OF_SESSION:
             raise UnsupportedError(
                 f"{function} is only supported in a SELECT without FROM.", span=span_of(node)
@@ -72,6 +79,24 @@ class CallRules(Rules):
                 f"window function {function} requires an OVER clause", span=span_of(node)
             )
         return self._built(node)
+
+    def _inlined(self, function: SqlFunction, node: exp.Anonymous) -> Expression:
+        def bind(body: Expression, scope: Scope) -> Expression:
+            binder = replace(
+                self,
+                scope=scope,
+                pending=Pending(),
+                query=sql_functions.no_query,
+                allowed=sql_functions.BODY,
+            )
+            return binder.bind(body)
+
+        arguments = self.bind_all(node.expressions)
+        try:
+            return sql_functions.inlined(function, arguments, bind)
+        except StreamSQLError as error:
+            error.span = span_of(node)
+            raise
 
     def _grouping(self, node: exp.Anonymous) -> Expression:
         arguments = tuple(self.bind_all(node.expressions))
