@@ -88,6 +88,7 @@ _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
     ExternalError: (_Finer(re.compile("^the server is busy"), TOO_MANY),),
     EvaluationError: (
         _Finer(re.compile("^division by zero"), "22012"),
+        _Finer(re.compile("^(date|timestamp) out of range"), "22008"),
         _Finer(re.compile("out of range"), "22003"),
         _Finer(re.compile("^invalid input syntax"), WRONG_VALUE),
         _Finer(re.compile("^more than one row"), "21000"),

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from streamsql.errors import EvaluationError
+
 Writer = Callable[[Any], str]
 """Converts a value that is not null to text."""
 
@@ -146,7 +148,10 @@ def millis(moment: datetime) -> int:
 
 
 def of_millis(number: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=number)
+    try:
+        return EPOCH + timedelta(milliseconds=number)
+    except OverflowError:
+        raise _out_of_range("timestamp") from None
 
 
 def day_millis(value: time) -> int:
@@ -162,7 +167,17 @@ def days(value: date) -> int:
 
 
 def of_days(number: int) -> date:
-    return date.fromordinal(number + _EPOCH_DAY)
+    try:
+        return date.fromordinal(number + _EPOCH_DAY)
+    except (OverflowError, ValueError):
+        raise _out_of_range("date") from None
+
+
+def _out_of_range(what: str) -> EvaluationError:
+    return EvaluationError(
+        f"{what} out of range: a result has the years 1 to 9999",
+        hint="CAST it to TEXT to see it.",
+    )
 
 
 def _day(value: date) -> str:

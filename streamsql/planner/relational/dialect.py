@@ -23,6 +23,7 @@ from streamsql.planner.relational import (
     signatures,
     templates,
     typing,
+    zones,
 )
 from streamsql.planner.relational.algebra import Field, Project, Relation, RelationalPlan
 from streamsql.planner.relational.dependent import anywhere, with_expressions
@@ -369,7 +370,7 @@ def _at_time_zone(node: Expression) -> Expression:
     """A moment's time of day there, or the moment of such a time."""
     local = types.is_local(typing.kind_of(node.this))
     name = "TO_UTC_TIMESTAMP" if local else "FROM_UTC_TIMESTAMP"
-    return _call(name, typing.kind_of(node), node.this, node.args["zone"])
+    return _call(name, typing.kind_of(node), node.this, zones.of_posix(node.args["zone"]))
 
 
 # -- text ----------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from streamsql.properties import POSTGRES_VERSION
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DATE,
     DOUBLE,
     INT,
@@ -790,6 +791,14 @@ def _at_time_zone(call: Expression) -> SQLType:
     return TIMESTAMP if types.is_local(kind_of(call.this)) else LOCAL_TIMESTAMP
 
 
+def _overlay(call: Expression) -> SQLType:
+    kind = BYTES if kind_of(call.this) == BYTES else STRING
+    for part, takes in (("this", kind), ("expression", kind), ("from_", INT), ("for_", INT)):
+        if call.args.get(part) is not None:
+            call.set(part, coerced(call.args[part], takes))
+    return kind
+
+
 def _boolean(call: Expression) -> SQLType:
     _replace_inner(call, lambda v: coerced(v.copy(), BOOLEAN))
     return BOOLEAN
@@ -871,6 +880,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.CurrentTimestamp: _always(TIMESTAMP),
     exp.CurrentDate: _always(DATE),
     exp.AtTimeZone: _at_time_zone,
+    exp.Overlay: _overlay,
     exp.Array: _array_of,
     **dict.fromkeys((exp.ArrayMin, exp.ArrayMax), _element),
     exp.ArraySum: _array_total,
