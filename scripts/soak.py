@@ -101,7 +101,11 @@ PARTS: dict[str, Sequence[Command]] = {
     ],
     "live": [("benchmarks.live", "--idle", "20", "--check")],
     "views": [
-        _slow("tests/views/test_views.py", "tests/views/test_tpch.py"),
+        _slow(
+            "tests/views/test_views.py",
+            "tests/views/test_temporal_joins.py",
+            "tests/views/test_tpch.py",
+        ),
         _slow("tests/soak/test_view_kills.py", "tests/soak/test_epoch_kills.py"),
     ],
     "views-1": [_random_views(1_000)],

@@ -100,11 +100,13 @@ class StartPosition:
 @dataclass(frozen=True)
 class VersionAsOf:
     """`FOR VERSION AS OF number | 'name'` or `FOR TIMESTAMP AS OF 'time'`: which snapshot of a
-    table of Iceberg is read."""
+    table of Iceberg is read. `FOR SYSTEM_TIME AS OF PROCTIME()`: the rows of the moment at which a
+    row of the other side of a join arrives."""
 
     version: str | None = None
     """The number of a snapshot, or the name of a branch or a tag."""
     timestamp: str | None = None
+    now: bool = field(default=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

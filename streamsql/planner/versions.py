@@ -15,6 +15,8 @@ def as_of(source: Source, version: VersionAsOf | None) -> Source:
     """The source as it is read with that clause."""
     if version is None:
         return source
+    if version.now:
+        check_no_version(source.name, version)
     if source.lookup is None or not source.is_lake:
         check_no_version(source.name, version)
     elif version.timestamp is not None and parse_timestamp(version.timestamp) is None:
@@ -29,6 +31,13 @@ def as_of(source: Source, version: VersionAsOf | None) -> Source:
 
 def check_no_version(name: str, version: VersionAsOf | None) -> None:
     """UnsupportedError for a snapshot of what has none."""
+    if version is not None and version.now:
+        raise UnsupportedError(
+            "FOR SYSTEM_TIME AS OF PROCTIME() is for the right side of a JOIN in standard SQL",
+            hint="A materialized view takes it. CREATE STREAM .. AS joins a stream with a table's "
+            "rows of the moment without it.",
+            span=version.span,
+        )
     if version is not None:
         raise UnsupportedError(
             f"{quote(name)} has no snapshots: FOR VERSION and FOR TIMESTAMP AS OF are for "

@@ -10,7 +10,7 @@ import pytest
 from awaiting import await_until
 from engine.live import Live, Restartable
 
-from streamsql.errors import CatalogError, PlanError
+from streamsql.errors import CatalogError, PlanError, UnsupportedError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 from streamsql.results import Answer, Rows
@@ -98,6 +98,33 @@ def test_a_row_is_in_a_view_as_long_as_a_comparison_with_the_time_holds(live: Li
     await_until(lambda: _rows(live, select) == [(1, 3)], "row 4 is too old", 60)
     live.run("UPDATE $e SET at = NOW() - INTERVAL '1 day'; FLUSH;")
     assert _rows(live, select) == [(0, None)]
+
+
+def test_a_row_is_joined_with_the_rows_of_its_arrival(live: Live) -> None:
+    _standard(live)
+    live.run(
+        TABLES + "CREATE MATERIALIZED VIEW $v AS SELECT o.id, o.amount, c.region FROM $o o "
+        "LEFT JOIN $c FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.id; FLUSH;"
+    )
+    (query,) = (q.id for q in live.engine.queries() if q.sink == live.name("V"))
+    select = "SELECT * FROM $v;"
+    rows = [(1, 10, "north"), (2, 20, "north"), (3, 5, "south"), (4, 7, None)]
+    assert _rows(live, select) == rows
+    live.run(
+        "UPDATE $c SET region = 'west' WHERE id = 1; INSERT INTO $c VALUES (9, 'east'); FLUSH;"
+    )
+    assert _rows(live, select) == rows
+    live.restart()
+    live.run("INSERT INTO $o VALUES (5, 1, 1); UPDATE $o SET amount = 8 WHERE id = 4; FLUSH;")
+    rows[3:] = [(4, 8, "east"), (5, 1, "west")]
+    assert _rows(live, select) == rows
+    live.run("DELETE FROM $c; FLUSH;")
+    assert _rows(live, select) == rows
+    live.run("DELETE FROM $o WHERE id = 3; UPDATE $o SET amount = 21 WHERE id = 2; FLUSH;")
+    rows[1:3] = [(2, 21, None)]
+    assert _rows(live, select) == rows
+    with pytest.raises(UnsupportedError, match="the order in which the rows of both sides arrived"):
+        live.run(f"VERIFY QUERY {query};")
 
 
 def test_views_over_views(live: Live) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,8 @@ class ViewRun:
     query: str
     """The same query for DuckDB."""
     prefix: str = ""
+    records_per_batch: int | None = None
+    """The most that a batch reads of a topic."""
     _time: int = 0
     _rows: dict[str, dict[Any, Row]] = field(default_factory=dict)
     _changed: set[str] = field(default_factory=set)
@@ -103,7 +105,9 @@ class ViewRun:
     def flush(self) -> None:
         """Everything that was written is in the view."""
         if self._driven is None:
-            context = self.fixture.context(self.prefix)
+            context = replace(
+                self.fixture.context(self.prefix), max_records_per_batch=self.records_per_batch
+            )
             self._driven = DrivenQuery(lower(self.query_plan(), context))
         self._driven.process_available()
 

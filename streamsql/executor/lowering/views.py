@@ -14,7 +14,7 @@ from streamsql.executor.lowering.epochs import of_view
 from streamsql.executor.operators.scan import topic_records
 from streamsql.executor.spark.views import Dataflow
 from streamsql.planner.operators import Operator, Scan, Sink, View, operators
-from streamsql.planner.relational.algebra import TemporalFilter, relations
+from streamsql.planner.relational.algebra import Relation, TemporalFilter, TemporalJoin, relations
 from streamsql.schema import Kind
 
 
@@ -35,8 +35,17 @@ def is_view(root: Operator) -> bool:
 
 def follows_clock(root: Operator) -> bool:
     """Whether rows of a view come or go without a record."""
+    return _has(root, TemporalFilter)
+
+
+def _joins_on_arrival(root: Operator) -> bool:
+    """Whether the batch in which a row arrives decides what it is joined with."""
+    return _has(root, TemporalJoin)
+
+
+def _has(root: Operator, kind: type[Relation]) -> bool:
     return any(
-        isinstance(relation, TemporalFilter)
+        isinstance(relation, kind)
         for operator in operators(root)
         if isinstance(operator, View)
         for relation in relations(operator.plan.root)
@@ -49,7 +58,10 @@ def inputs_of(root: Operator, scope: Scope) -> ViewInputs:
     kinds = {s.source.topic.name: s.kind for s in operators(root) if isinstance(s, Scan)}
     if not kinds and isinstance(root, Sink):
         kinds = {root.target.topic.name: Kind.TABLE}
-    scope = replace(scope, context=replace(context, epochs=of_view(root, context)))
+    # Rows of an epoch are joined with the other side's rows of that epoch, also of history.
+    most = None if _joins_on_arrival(root) else context.max_records_per_batch
+    context = replace(context, epochs=of_view(root, context), max_records_per_batch=most)
+    scope = replace(scope, context=context)
     streams = [topic_records(topic, kind, scope) for topic, kind in kinds.items()]
     if follows_clock(root) and context.sleeps:
         streams.append(_clock(streams[0].schema, scope))

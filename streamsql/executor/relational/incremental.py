@@ -38,6 +38,7 @@ from streamsql.planner.relational.algebra import (
     Scan,
     SetOperation,
     TemporalFilter,
+    TemporalJoin,
     TopRows,
     UnionAll,
     Values,
@@ -95,6 +96,8 @@ class ViewLowering(Maintenance):
                 return native.united(frames, relation, _CARRIED)
             case Join():
                 return joins.lower(relation, self)
+            case TemporalJoin():
+                return joins.lower_temporal(relation, self)
             case Aggregate():
                 return groups.aggregated(relation, self)
             case WindowFunctions():

@@ -15,7 +15,8 @@ from streamsql.executor.relational.maintenance import Maintenance
 from streamsql.executor.relational.native import WEIGHT
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.relational.algebra import Field, Join, JoinKind
+from streamsql.planner.relational.algebra import Field, Join, JoinKind, Pairs, TemporalJoin
+from streamsql.planner.relational.growth import only_grows
 from streamsql.types import common_type, type_of
 
 _KEEPS_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
@@ -76,8 +77,39 @@ def _on_condition(node: Join, left: DataFrame, right: DataFrame, view: Maintenan
     return rows
 
 
+def lower_temporal(node: TemporalJoin, view: Maintenance) -> DataFrame:
+    """Left rows with the right side's rows of the batch. What a left row was joined with is kept
+    where it may go again, and else found out at once where a condition decides about it."""
+    left, right = view.changes(node.left), view.changes(node.right)
+    outer, keeps = node.kind is JoinKind.LEFT, not only_grows(node.left)
+    counts = keeps or (outer and node.condition is not None)
+    alone = outer and not counts
+    if counts or (alone and _may_be_null(node)):
+        left = view.dataflow.shared(left)
+    inputs = [
+        _side(node, left, 0, node.left.fields, view),
+        _side(node, right, 1, node.right.fields, view),
+    ]
+    joined = view.keyed(inputs[0].unionAll(inputs[1]), "TemporalJoin", alone)
+    sides = {"left": node.left.fields, "right": node.right.fields}
+    rows = view.unpacked(joined, sides)
+    if node.condition is not None:
+        rows = rows.where(native.column(node.condition))
+    if alone and _may_be_null(node):
+        rows = rows.unionAll(_alone(node, left.where(~_has_key(node, 0)), right=False))
+    if not counts:
+        return rows
+    key, weight = view.packed(node.left.fields).alias("key"), quoted(WEIGHT).alias("weight")
+    arrived = left.select(key, F.lit(0).alias("side"), weight, F.lit(b"").alias("row"))
+    pairs = rows.select(
+        key, F.lit(1).alias("side"), weight, view.packed(node.right.fields).alias("row")
+    )
+    results = view.keyed(arrived.unionAll(pairs), "JoinMemo", outer, keeps)
+    return view.unpacked(results, sides)
+
+
 def _side(
-    node: Join, rows: DataFrame, side: int, fields: Sequence[Field], view: Maintenance
+    node: Pairs, rows: DataFrame, side: int, fields: Sequence[Field], view: Maintenance
 ) -> DataFrame:
     if _may_be_null(node):
         rows = rows.where(_has_key(node, side))
@@ -89,7 +121,7 @@ def _side(
     )
 
 
-def _key(node: Join, side: int) -> list[Column]:
+def _key(node: Pairs, side: int) -> list[Column]:
     """The values of one side, in types in which equal values of both sides have equal bytes."""
     return [_alike(equality[side], equality[1 - side]) for equality in node.equalities]
 
@@ -101,17 +133,17 @@ def _alike(value: Expression, other: Expression) -> Column:
     return found if common is None else found.cast(spark_type(common))
 
 
-def _may_be_null(node: Join) -> bool:
+def _may_be_null(node: Pairs) -> bool:
     """Whether a row may have no key, because one of its values is null."""
     return not all(node.nulls_equal)
 
 
-def _has_key(node: Join, side: int) -> Column:
+def _has_key(node: Pairs, side: int) -> Column:
     values = zip(_key(node, side), node.nulls_equal, strict=True)
     return reduce(and_, (value.isNotNull() for value, safe in values if not safe))
 
 
-def _alone(node: Join, rows: DataFrame, *, right: bool) -> DataFrame:
+def _alone(node: Pairs, rows: DataFrame, *, right: bool) -> DataFrame:
     """Rows of one side as results without the other one's."""
     if node.kind is JoinKind.ANTI:
         return rows.select(WEIGHT, *(quoted(field.id) for field in node.left.fields))

@@ -16,8 +16,10 @@ OperatorName = Literal[
     "Accumulators",
     "DeltaJoin",
     "GroupContents",
+    "JoinMemo",
     "LatestRows",
     "RowCounts",
+    "TemporalJoin",
     "TemporalRows",
     "ViewRows",
 ]

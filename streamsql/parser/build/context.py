@@ -56,7 +56,7 @@ _ENDS_A_CLAUSE = frozenset(
     | {"RPAR", "RSQB", "STAR", "END", "NULL", "TRUE", "FALSE"}
     | {"BEGINNING", "MILLISECOND", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"}
     | {"MONTHS", "YEARS"}
-    | NON_RESERVED - {"TABLE", "TOPIC"}
+    | NON_RESERVED - {"STREAM", "TABLE", "TOPIC"}
 )
 # A word of BY_CONTEXT that is not a name is an operator or begins a clause.
 _ENDS_A_VALUE = (_ENDS_A_CLAUSE - BY_CONTEXT - {"STAR"}) | {"END"}

@@ -157,6 +157,7 @@ def _version(terminal: str) -> Callable[[list[Token], int], str | None]:
         begins = _type(tokens, named - 1) in ("FROM", "COMMA", "JOIN", "DOT")
         reads = [_text(tokens, i + n) for n in (1, 2)] == ["AS", "OF"]
         literal = _type(tokens, i + 3) in ("INTEGER_LITERAL", "TEXT_LITERAL", "TIMESTAMP")
+        literal = literal or (terminal == "TIME_AS_OF" and _text(tokens, i + 3) == "PROCTIME")
         named_so = begins and _type(tokens, named) in _NAMES
         return terminal if reads and literal and named_so else None
 
@@ -167,6 +168,10 @@ def _belongs_to_version(tokens: list[Token], i: int) -> bool:
     """FOR, AS and OF around such a word."""
     words = {"FOR": i + 1, "AS": i - 1, "OF": i - 2}
     return _type(tokens, words.get(_text(tokens, i), -1)) in ("VERSION_AS_OF", "TIME_AS_OF")
+
+
+def _proctime(tokens: list[Token], i: int) -> str | None:
+    return "PROCTIME" if _type(tokens, i - 3) == "TIME_AS_OF" else None
 
 
 def _epoch(tokens: list[Token], i: int) -> str | None:
@@ -254,6 +259,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "NATURAL": _between("NATURAL", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ORDINALITY": _ordinality,
     "OVERLAY": _inside("PLACING", "PLACING"),
+    "PROCTIME": _proctime,
     "POSITION": _inside("IN", "POSITION_IN"),
     "RECURSIVE": _recursive,
     "RESPECT": _nulls_treated("NULLS_RESPECTED"),

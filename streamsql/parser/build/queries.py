@@ -318,6 +318,9 @@ class QueryBuilder:
     def time_as_of(self, span: Span, timestamp: str) -> VersionAsOf:
         return VersionAsOf(timestamp=timestamp, span=span)
 
+    def as_of_now(self, span: Span) -> VersionAsOf:
+        return VersionAsOf(now=True, span=span)
+
     def subquery(
         self, span: Span, lateral: bool | None, query: Query, aliased: Alias | None
     ) -> Side:

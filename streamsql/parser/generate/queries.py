@@ -115,6 +115,8 @@ def _source_ref(node: n.SourceRef) -> str:
 
 @to_sql.register
 def _version(node: n.VersionAsOf) -> str:
+    if node.now:
+        return "FOR SYSTEM_TIME AS OF PROCTIME()"
     if node.timestamp is not None:
         return f"FOR TIMESTAMP AS OF {string(node.timestamp)}"
     version = node.version or ""

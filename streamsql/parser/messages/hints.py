@@ -52,7 +52,8 @@ _ELSEWHERE = {
     "CROSS": "CROSS JOIN is not supported: a join requires ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
     "SEMI": "SEMI JOIN is not supported.",
-    "SYSTEM_TIME": "A stream joined with a table reads the table's rows of the moment.",
+    "SYSTEM_TIME": "In a materialized view, FOR SYSTEM_TIME AS OF PROCTIME() reads the table's "
+    "rows of the moment. CREATE STREAM .. AS joins a stream with them without it.",
 }
 
 

@@ -123,4 +123,8 @@ class View(Operator):
                 return "LIMIT without ORDER BY takes any rows"
             if isinstance(each, algebra.TemporalFilter):
                 return "the result changes with the time"
+            if isinstance(each, algebra.TemporalJoin):
+                return (
+                    "a temporal join depends on the order in which the rows of both sides arrived"
+                )
         return None

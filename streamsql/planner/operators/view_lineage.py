@@ -20,12 +20,14 @@ from streamsql.planner.relational.algebra import (
     Generate,
     Join,
     JoinKind,
+    Pairs,
     Project,
     Recursion,
     Relation,
     Scan,
     SetOperation,
     TemporalFilter,
+    TemporalJoin,
     TopRows,
     UnionAll,
     Values,
@@ -121,7 +123,7 @@ def _recursion(node: Recursion, sources: Sources) -> Lineage:
     return replace(found, columns=columns)
 
 
-def _join(node: Join, sources: Sources) -> Lineage:
+def _join(node: Pairs, sources: Sources) -> Lineage:
     left, right = lineage_of(node.left, sources), lineage_of(node.right, sources)
     both = left | right
     met = both.influences_of(Transformation.JOIN, on(node))
@@ -177,6 +179,7 @@ _LINEAGE: dict[type[Relation], Callable[..., Lineage]] = {
     Added: _added,
     Recursion: _recursion,
     Join: _join,
+    TemporalJoin: _join,
     Aggregate: _aggregate,
     WindowFunctions: _windows,
     TopRows: _top,

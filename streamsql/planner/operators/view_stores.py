@@ -11,15 +11,18 @@ from streamsql.planner.relational.algebra import (
     Field,
     Growth,
     Join,
+    Pairs,
     Relation,
     RelationalPlan,
     Scan,
     SetOperation,
     TemporalFilter,
+    TemporalJoin,
     TopRows,
     WindowFunctions,
     relations,
 )
+from streamsql.planner.relational.growth import only_grows
 from streamsql.types import quote
 
 
@@ -51,6 +54,12 @@ def _of(relation: Relation) -> Iterator[StateStore]:
         case Join():
             growth = "grows with the rows of both sides"
             yield StateStore("the rows of both sides", _equalities(relation), growth)
+        case TemporalJoin():
+            growth = "grows with the rows of the right side"
+            yield StateStore("the rows of the right side", _equalities(relation), growth)
+            if not only_grows(relation.left):
+                growth = "grows with the rows of the left side, and with what they were joined with"
+                yield StateStore("the results of each left row", "left row", growth)
         case Aggregate():
             keys = _names(relation.keys)
             yield StateStore("the groups", keys, "grows with the groups, or with their rows")
@@ -61,7 +70,7 @@ def _of(relation: Relation) -> Iterator[StateStore]:
             yield StateStore("the rows of each partition", keys, "grows with the rows")
 
 
-def _equalities(join: Join) -> str:
+def _equalities(join: Pairs) -> str:
     return ", ".join(f"{left.sql()} = {right.sql()}" for left, right in join.equalities)
 
 

@@ -206,9 +206,9 @@ class JoinKind(Enum):
 
 
 @dataclass(frozen=True)
-class Join(Relation):
-    """Pairs of rows for which all equalities and the condition are true. A RIGHT join is a LEFT
-    join of its exchanged sides. Without equalities each row is compared with each."""
+class Pairs(Relation):
+    """Pairs of rows for which all equalities and the condition are true. Without equalities each
+    row is compared with each."""
 
     left: Relation
     right: Relation
@@ -230,6 +230,19 @@ class Join(Relation):
         if self.kind in (JoinKind.SEMI, JoinKind.ANTI):
             return self.left.fields
         return self.left.fields + self.right.fields
+
+
+@dataclass(frozen=True)
+class Join(Pairs):
+    """The pairs of the rows that both sides have. A RIGHT join is a LEFT join of its exchanged
+    sides."""
+
+
+@dataclass(frozen=True)
+class TemporalJoin(Pairs):
+    """The pairs that a row of the left side made with the rows that the right side had at the end
+    of the batch in which it arrived: INNER or LEFT. They go when the left row goes. It is no
+    function of what its sides have now, so no rule of joins holds for it."""
 
 
 # -- groups --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from streamsql.errors import InternalError
+from streamsql.errors import InternalError, UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import (
     Aggregate,
@@ -29,6 +29,7 @@ from streamsql.planner.relational.algebra import (
     Project,
     Relation,
     SetOperation,
+    TemporalJoin,
     TopRows,
     UnionAll,
     Values,
@@ -263,6 +264,11 @@ class _Decorrelation:
         if not free(node) & self._outer:
             return node, {}
         method = _PUSH.get(type(node))
+        if isinstance(node, TemporalJoin):
+            raise UnsupportedError(
+                "A temporal join in a subquery that refers to the outer query is not supported.",
+                hint="Make a materialized view of the join, and read it in the subquery.",
+            )
         if method is None:
             raise InternalError(f"decorrelation does not know {type(node).__name__}")
         return method(self, node)

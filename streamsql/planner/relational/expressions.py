@@ -127,6 +127,14 @@ def is_not_null(expression: Expression) -> Expression:
     return negation(is_null(expression))
 
 
+_CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime)
+
+
+def has_clock(expression: Expression) -> bool:
+    """Whether its value changes as time passes."""
+    return expression.find(*_CLOCKS) is not None
+
+
 # -- rewriting -----------------------------------------------------------------------------------
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.relational.algebra import Join, JoinKind, Relation
+from streamsql.planner.relational.algebra import Join, JoinKind, Pairs, Relation
 from streamsql.planner.relational.expressions import compare, conjunction, conjuncts, ids_in
+
+P = TypeVar("P", bound=Pairs)
 
 
 def joined(left: Relation, right: Relation, kind: JoinKind, condition: Expression | None) -> Join:
     """A join with the condition's equalities between the sides as such."""
+    return paired(Join, left, right, kind, condition)
+
+
+def paired(
+    made: type[P], left: Relation, right: Relation, kind: JoinKind, condition: Expression | None
+) -> P:
+    """The same for a kind of pairs."""
     ours = {field.id for field in left.fields}
     theirs = {field.id for field in right.fields}
     pairs: list[tuple[Expression, Expression]] = []
@@ -24,7 +35,7 @@ def joined(left: Relation, right: Relation, kind: JoinKind, condition: Expressio
         elif pair not in pairs:
             pairs.append(pair)
             safe.append(isinstance(part, exp.NullSafeEQ))
-    return Join(
+    return made(
         left,
         right,
         kind,
@@ -63,7 +74,7 @@ def is_between(sides: Sides, ours: set[str], theirs: set[str]) -> bool:
     return (left <= ours and right <= theirs) or (right <= ours and left <= theirs)
 
 
-def on(node: Join) -> list[Expression]:
+def on(node: Pairs) -> list[Expression]:
     """All conditions of a join."""
     safe = node.nulls_equal
     equal = [

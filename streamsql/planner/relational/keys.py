@@ -18,6 +18,7 @@ from streamsql.planner.relational.algebra import (
     Scan,
     SetKind,
     SetOperation,
+    TemporalJoin,
     TopRows,
     Values,
     WindowFunctions,
@@ -49,7 +50,7 @@ def _keys(relation: Relation) -> list[Key]:
             return list(keys(input))
         case Project():
             return _renamed(relation)
-        case Join() | DependentJoin():
+        case Join() | DependentJoin() | TemporalJoin():
             return _joined(relation)
         case Aggregate():
             grouped = frozenset(field.id for field in relation.keys)
@@ -91,7 +92,7 @@ def _renamed(relation: Project) -> list[Key]:
     return [frozenset(names[i] for i in key) for key in keys(relation.input) if key <= names.keys()]
 
 
-def _joined(relation: Join | DependentJoin) -> list[Key]:
+def _joined(relation: Join | DependentJoin | TemporalJoin) -> list[Key]:
     left, right = list(keys(relation.left)), list(keys(relation.right))
     if relation.kind in (JoinKind.SEMI, JoinKind.ANTI):
         return left
@@ -105,6 +106,8 @@ def _joined(relation: Join | DependentJoin) -> list[Key]:
     equal_right = {b for a, b in pairs if b is not None}
     if any(key <= equal_right for key in right):
         found += left
+    if isinstance(relation, TemporalJoin):  # a right row is joined under each key that it has had
+        return found
     if relation.kind is JoinKind.INNER and any(key <= equal_left for key in left):
         found += right
     return found
@@ -145,6 +148,8 @@ def determined(relation: Relation, by: Sequence[Field]) -> tuple[Field, ...]:
             case Join() | DependentJoin():
                 look(node.left)
                 look(node.right)
+            case TemporalJoin():
+                look(node.left)
             case Filter(input) | Project(input):
                 look(input)
 

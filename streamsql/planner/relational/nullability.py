@@ -11,8 +11,8 @@ from streamsql.planner.relational.algebra import (
     Field,
     Filter,
     Generate,
-    Join,
     JoinKind,
+    Pairs,
     Project,
     Relation,
     Scan,
@@ -32,7 +32,7 @@ def never_null(relation: Relation, field: Field) -> bool:
             return field in relation.input.fields and never_null(relation.input, field)
         case Project():
             return _given(relation.input, dict(relation.items)[field])
-        case Join():
+        case Pairs():
             return _joined(relation, field)
         case Aggregate():
             calls = dict(relation.aggregates)
@@ -55,7 +55,7 @@ def _given(relation: Relation, expression: Expression) -> bool:
     return isinstance(expression, exp.Literal | exp.Boolean)
 
 
-def _joined(join: Join, field: Field) -> bool:
+def _joined(join: Pairs, field: Field) -> bool:
     is_left = field in join.left.fields
     if join.kind is JoinKind.FULL or (join.kind is JoinKind.LEFT and not is_left):
         return False

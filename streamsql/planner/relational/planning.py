@@ -9,15 +9,19 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.planner.relational.algebra import (
+    Join,
     Project,
     Recursion,
+    Relation,
     RelationalPlan,
     Scan,
+    TemporalJoin,
     relations,
 )
 from streamsql.planner.relational.binder.queries import QueryBinder
 from streamsql.planner.relational.binder.select import UNNAMED
 from streamsql.planner.relational.decorrelation import decorrelated
+from streamsql.planner.relational.dependent import anywhere
 from streamsql.planner.relational.dialect import for_spark
 from streamsql.planner.relational.expressions import Ids, column
 from streamsql.planner.relational.keys import best
@@ -79,12 +83,20 @@ def _named(plan: RelationalPlan, columns: Sequence[str], query: nodes.Query) -> 
 
 def plan_query(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
     """The plan of a SELECT that is evaluated once, with expressions for Spark."""
-    return for_spark(standard_plan(query, catalog))
+    return for_spark(standard_plan(query, catalog, once=True))
 
 
-def standard_plan(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
-    """The plan of a query; its expressions have PostgreSQL's meaning."""
+def standard_plan(query: nodes.Query, catalog: Catalog, *, once: bool = False) -> RelationalPlan:
+    """The plan of a query; its expressions have PostgreSQL's meaning. `once`: all of its rows
+    arrive at one moment, which makes a temporal join a join."""
     ids = Ids()
     bound = QueryBinder(catalog, ids).bind(query)
-    root = optimized(decorrelated(bound.relation, ids), bound)
+    relation = anywhere(bound.relation, _at_once) if once else bound.relation
+    root = optimized(decorrelated(relation, ids), bound)
     return RelationalPlan(root, bound.fields, best(root, bound.fields), bound.order)
+
+
+def _at_once(node: Relation) -> Relation:
+    if not isinstance(node, TemporalJoin):
+        return node
+    return Join(node.left, node.right, node.kind, node.equalities, node.condition, node.null_safe)

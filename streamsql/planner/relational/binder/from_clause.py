@@ -21,6 +21,7 @@ from streamsql.planner.relational.algebra import (
     Project,
     Relation,
     Scan,
+    TemporalJoin,
     TopRows,
     UnionAll,
     Values,
@@ -40,6 +41,7 @@ from streamsql.planner.relational.expressions import (
     ids_in,
     typed,
 )
+from streamsql.planner.relational.joins import paired
 from streamsql.planner.versions import as_of, check_no_version
 from streamsql.schema import Kind, WindowType
 from streamsql.types import BIGINT, SQLType, element_type, innermost
@@ -286,7 +288,12 @@ class FromBinder:
             )
         first, first_scope = self.bind(node.left, outer, left)
         seen = replace(first_scope, parent=left)
-        second, second_scope = self.bind(node.right, outer, seen)
+        versioned = _of_the_moment(node)
+        right = replace(versioned, version=None) if versioned else node.right
+        second, second_scope = self.bind(right, outer, seen)
+        if versioned:
+            _check_temporal(node)
+            self._check_is_table(versioned, second)
         both = first_scope.beside(second_scope)
         _check_aliases(both, node.span)
         if node.natural or node.using:
@@ -299,17 +306,36 @@ class FromBinder:
         if node.asof and condition is not None:
             return _closest(node, first, second, condition), both
         if node.type in (JoinType.SEMI, JoinType.ANTI):
-            return self._joined(node.type, first, second, condition, pending), first_scope
-        return self._joined(node.type, first, second, condition, pending), both
+            return self._joined(node, first, second, condition, pending), first_scope
+        return self._joined(node, first, second, condition, pending), both
+
+    def _check_is_table(self, ref: nodes.SourceRef, right: Relation) -> None:
+        scanned = isinstance(right, Scan) and self.catalog.get(right.source).kind is Kind.TABLE
+        if not scanned:
+            raise UnsupportedError(
+                f"{ref.name} has no rows of a moment: FOR SYSTEM_TIME AS OF PROCTIME() is for "
+                "tables and materialized views.",
+                hint="CREATE MATERIALIZED VIEW makes one of a query.",
+                span=ref.span,
+            )
 
     def _joined(
         self,
-        kind: JoinType,
+        node: nodes.Join,
         left: Relation,
         right: Relation,
         condition: Expression | None,
         pending: Pending,
     ) -> Relation:
+        kind = node.type
+        if _of_the_moment(node):
+            if pending.parts:
+                raise UnsupportedError(
+                    "A subquery in the ON of a temporal join is not supported.",
+                    hint="Join with it in a view that the temporal join reads.",
+                    span=node.span,
+                )
+            return paired(TemporalJoin, left, right, _KINDS[kind], condition)
         if kind is JoinType.RIGHT:
             left, right, kind = right, left, JoinType.LEFT
         if pending.parts:
@@ -341,8 +367,8 @@ class FromBinder:
         for first, second in pairs:
             one, other = typing.comparable(column(first), column(second), "=")
             equal.append(compare(exp.EQ, one, other))
-        kind = JoinType.INNER if node.type is JoinType.CROSS else node.type
-        relation = self._joined(kind, left, right, conjunction(equal), Pending())
+        kind = node.type
+        relation = self._joined(node, left, right, conjunction(equal), Pending())
         if kind in (JoinType.SEMI, JoinType.ANTI):
             return relation, a
         common: list[tuple[str, Field]] = []
@@ -377,6 +403,24 @@ class FromBinder:
         if len(found) > 1:
             raise BindError(f"common column {name} is ambiguous", span=node.span)
         return found[0]
+
+
+def _of_the_moment(node: nodes.Join) -> nodes.SourceRef | None:
+    """The right side, where it is read `FOR SYSTEM_TIME AS OF PROCTIME()`: of a temporal join."""
+    right = node.right
+    if isinstance(right, nodes.SourceRef) and right.version is not None and right.version.now:
+        return right
+    return None
+
+
+def _check_temporal(node: nodes.Join) -> None:
+    if node.type not in (JoinType.INNER, JoinType.LEFT) or node.asof:
+        raise UnsupportedError(
+            f"{'ASOF' if node.asof else node.type.value} JOIN with FOR SYSTEM_TIME AS OF "
+            "PROCTIME() is not supported.",
+            hint="A temporal join is an INNER or a LEFT JOIN, and its right side a table.",
+            span=node.span,
+        )
 
 
 def _closest(node: nodes.Join, left: Relation, right: Relation, condition: Expression) -> Relation:

@@ -14,11 +14,13 @@ from streamsql.planner.relational.algebra import (
     Filter,
     Generate,
     Join,
+    Pairs,
     Project,
     Recursion,
     Relation,
     Scan,
     SetOperation,
+    TemporalJoin,
     TopRows,
     UnionAll,
     Values,
@@ -79,7 +81,7 @@ def _project(node: Project, needed: Needed) -> Relation:
     return Project(input, items)
 
 
-def _join(node: Join, needed: Needed) -> Relation:
+def _join(node: Pairs, needed: Needed) -> Relation:
     every = needed | ids_in(*on(node))
     return replace(node, left=pruned(node.left, every), right=pruned(node.right, every))
 
@@ -159,6 +161,7 @@ _PRUNE: dict[type[Relation], Callable[..., Relation]] = {
     Filter: _filter,
     Project: _project,
     Join: _join,
+    TemporalJoin: _join,
     Aggregate: _aggregate,
     WindowFunctions: _windows,
     TopRows: _top,

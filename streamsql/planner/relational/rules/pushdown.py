@@ -19,6 +19,7 @@ from streamsql.planner.relational.algebra import (
     Project,
     Relation,
     SetOperation,
+    TemporalJoin,
     TopRows,
     UnionAll,
     WindowFunctions,
@@ -29,11 +30,19 @@ from streamsql.planner.relational.expressions import (
     conjunction,
     conjuncts,
     disjunction,
+    has_clock,
     ids_in,
     operand,
     substituted,
 )
-from streamsql.planner.relational.joins import Sides, ids_of_sides, is_between, joined, on
+from streamsql.planner.relational.joins import (
+    Sides,
+    ids_of_sides,
+    is_between,
+    joined,
+    on,
+    paired,
+)
 from streamsql.planner.relational.rules.limits import limited
 from streamsql.planner.relational.rules.strictness import has_exactly_one_row, rejects_nulls
 
@@ -208,6 +217,16 @@ def _semi(node: Join, conditions: Conditions) -> Relation:
     return joined(left, right, node.kind, conjunction(own))
 
 
+def _temporal(node: TemporalJoin, conditions: Conditions) -> Relation:
+    """A left row may be left out before it is joined, unless time lets it in: it would be joined
+    at that moment."""
+    ours, above = _split([c for c in conditions if not has_clock(c)], node.left.fields)
+    above += [c for c in conditions if has_clock(c)]
+    theirs, own = _split(_distinct(on(node)), node.right.fields)
+    left, right = pushed(node.left, ours), pushed(node.right, theirs)
+    return _filtered(paired(TemporalJoin, left, right, node.kind, conjunction(own)), above)
+
+
 _JOINS: dict[JoinKind, Callable[[Join, Conditions], Relation]] = {
     JoinKind.INNER: _inner,
     JoinKind.LEFT: _left,
@@ -270,6 +289,7 @@ _PUSH: dict[type[Relation], Callable[..., Relation]] = {
     Filter: _filter,
     Project: _project,
     Join: _join,
+    TemporalJoin: _temporal,
     Aggregate: _aggregate,
     WindowFunctions: _windows,
     TopRows: _partitioned,

@@ -14,12 +14,18 @@ from streamsql.planner.relational.algebra import (
     TemporalFilter,
 )
 from streamsql.planner.relational.dependent import anywhere, expressions
-from streamsql.planner.relational.expressions import cast, conjunction, conjuncts, operand, typed
+from streamsql.planner.relational.expressions import (
+    cast,
+    conjunction,
+    conjuncts,
+    has_clock,
+    operand,
+    typed,
+)
 from streamsql.planner.relational.joins import joined, on
 from streamsql.planner.scopes.spans import span_of
 from streamsql.types import INTERVAL, TIMESTAMP
 
-_CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime)
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
     exp.LTE: exp.GTE,
@@ -43,26 +49,22 @@ def _changed(node: Relation) -> Relation:
         return _filtered(node.input, parts)
     if isinstance(node, Join) and node.kind is JoinKind.INNER:
         parts = on(node)
-        if not any(_has_clock(part) for part in parts):
+        if not any(has_clock(part) for part in parts):
             return node
-        rest = [part for part in parts if not _has_clock(part)]
+        rest = [part for part in parts if not has_clock(part)]
         inner = joined(node.left, node.right, node.kind, conjunction(rest))
-        return _filtered(inner, [part for part in parts if _has_clock(part)])
+        return _filtered(inner, [part for part in parts if has_clock(part)])
     return node
 
 
 def _filtered(relation: Relation, parts: list[Expression]) -> Relation:
-    rest = conjunction([part for part in parts if not _has_clock(part)])
+    rest = conjunction([part for part in parts if not has_clock(part)])
     if rest is not None:
         relation = Filter(relation, rest)
     for part in parts:
-        if _has_clock(part):
+        if has_clock(part):
             relation = _temporal(relation, part)
     return relation
-
-
-def _has_clock(expression: Expression) -> bool:
-    return expression.find(*_CLOCKS) is not None
 
 
 def _temporal(relation: Relation, condition: Expression) -> Relation:
@@ -70,9 +72,9 @@ def _temporal(relation: Relation, condition: Expression) -> Relation:
     if node not in _TURNED:
         raise _unsupported(condition)
     left, right = condition.this, condition.expression
-    if not _has_clock(left):
+    if not has_clock(left):
         left, right, node = right, left, _TURNED[node]
-    if _has_clock(right):
+    if has_clock(right):
         raise _unsupported(condition)
     moment = _solved(left, right, condition)
     # Now is before the moment, or not before it; a row is there at the last moment of `<=`.
@@ -97,7 +99,7 @@ def _solved(clock: Expression, other: Expression, condition: Expression) -> Expr
         return _solved(clock.this, other, condition)  # LOCALTIMESTAMP
     if isinstance(clock, exp.CurrentTimestamp):
         return other if other.type == TIMESTAMP else cast(other.copy(), TIMESTAMP)
-    if isinstance(clock, exp.Add | exp.Sub) and _has_clock(clock.this):
+    if isinstance(clock, exp.Add | exp.Sub) and has_clock(clock.this):
         back = exp.Sub if isinstance(clock, exp.Add) else exp.Add
         by = clock.expression
         if by.type == INTERVAL:
@@ -112,7 +114,7 @@ def _solved(clock: Expression, other: Expression, condition: Expression) -> Expr
 
 def _check(relation: Relation) -> None:
     for part in expressions(relation):
-        if _has_clock(part):
+        if has_clock(part):
             raise _unsupported(part)
     for below in relation.inputs:
         _check(below)

@@ -6,14 +6,12 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
 /**
  * Changes of two sides (key BINARY, side INT, weight BIGINT, row BINARY) as changes of their join
  * on the key: (weight, left, right), where a side that a result lacks is null.
  */
-public final class DeltaJoin extends ViewOperator {
+public final class DeltaJoin extends SidesOfKeys {
   private static final long serialVersionUID = 1L;
 
   /** Which rows a join gives. */
@@ -32,21 +30,10 @@ public final class DeltaJoin extends ViewOperator {
   }
 
   @Override
-  StructType results() {
-    return columns(
-        "weight", DataTypes.LongType, "left", DataTypes.BinaryType, "right", DataTypes.BinaryType);
-  }
-
-  @Override
-  Iterator<InternalRow> changes(byte[] key, Iterator<InternalRow> rows, ViewStore store) {
-    Weights ofLeft = new Weights();
-    Weights ofRight = new Weights();
-    while (rows.hasNext()) {
-      InternalRow row = rows.next();
-      (row.getInt(1) == 0 ? ofLeft : ofRight).add(row.getBinary(3), row.getLong(2));
-    }
-    Side left = new Side(store, prefixed(0, key), ofLeft.rows());
-    Side right = new Side(store, prefixed(1, key), ofRight.rows());
+  Iterator<InternalRow> changes(
+      byte[] key, List<Weighted> ofLeft, List<Weighted> ofRight, ViewStore store) {
+    Side left = new Side(store, prefixed(0, key), ofLeft);
+    Side right = new Side(store, prefixed(1, key), ofRight);
     if (left.changes.isEmpty() && right.changes.isEmpty()) {
       return Collections.emptyIterator();
     }
@@ -104,37 +91,6 @@ public final class DeltaJoin extends ViewOperator {
               ? results.row(weight, row.row(), null)
               : results.row(weight, null, row.row());
         });
-  }
-
-  /** Each row of the left side with each of the right one, made one by one. */
-  private static final class Pairs implements Iterator<InternalRow> {
-    private final Results results;
-    private final List<Weighted> right;
-    private final Iterator<Weighted> left;
-    private Weighted one;
-    private int next;
-
-    Pairs(Results results, List<Weighted> left, List<Weighted> right) {
-      this.results = results;
-      this.right = right;
-      this.left = right.isEmpty() ? Collections.emptyIterator() : left.iterator();
-      this.next = right.size();
-    }
-
-    @Override
-    public boolean hasNext() {
-      return next < right.size() || left.hasNext();
-    }
-
-    @Override
-    public InternalRow next() {
-      if (next == right.size()) {
-        one = left.next();
-        next = 0;
-      }
-      Weighted other = right.get(next++);
-      return results.row(one.weight() * other.weight(), one.row(), other.row());
-    }
   }
 
   /** One side of the join under one key. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.streamsql.expressions.PackedRows;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.DataTypes;
@@ -80,6 +81,66 @@ final class ViewOperatorsTest {
     assertEquals(List.of("1 a null"), join.of(left(1, "a")));
     assertEquals(List.of("-1 a null"), join.of(left(1, "b"), right(1, "")));
     assertEquals(List.of("1 a null", "1 b null", "1 c null"), join.of(left(1, "c"), right(-1, "")));
+  }
+
+  // -- TemporalJoin -------------------------------------------------------------------------------
+
+  @Test
+  void aLeftRowIsJoinedWhenItComes() {
+    Changes join = new Changes(new TemporalJoin(true));
+    assertEquals(List.of("1 a null"), join.of(left(1, "a")));
+    assertEquals(List.of(), join.of(right(1, "x")));
+    assertEquals(List.of("2 b x"), join.of(left(2, "b")));
+    // The right rows are those after the batch.
+    assertEquals(List.of("1 c y"), join.of(left(1, "c"), right(-1, "x"), right(1, "y")));
+    assertEquals(List.of("1 d null"), join.of(left(1, "d"), left(-1, "b"), right(-1, "y")));
+    assertEquals(0, join.kept());
+  }
+
+  @Test
+  void anInnerTemporalJoinGivesPairsAlone() {
+    Changes join = new Changes(new TemporalJoin(false));
+    assertEquals(List.of(), join.of(left(1, "a")));
+    assertEquals(List.of("2 b x", "6 b y"), join.of(left(2, "b"), right(1, "x"), right(3, "y")));
+    assertEquals(List.of(), join.of(left(1, "c"), left(-1, "c")));
+    assertEquals(2, join.kept());
+  }
+
+  private static Object[] arrived(long weight) {
+    return row("a", 0, weight, "");
+  }
+
+  private static Object[] pair(long weight, String right) {
+    return row("a", 1, weight, right);
+  }
+
+  @Test
+  void aLeftRowGoesWithWhatItWasJoinedWith() {
+    Changes memo = new Changes(new JoinMemo(true, true));
+    assertEquals(List.of("1 a null"), memo.of(arrived(1)));
+    assertEquals(List.of("2 a x", "6 a y"), memo.of(arrived(2), pair(6, "y"), pair(2, "x")));
+    assertEquals(List.of("1 a x", "3 a y"), memo.of(arrived(1), pair(1, "x"), pair(3, "y")));
+    assertEquals(List.of(), memo.of(arrived(-1), arrived(1)));
+    // The first that came, and two of three that came with the same rows.
+    assertEquals(List.of("-1 a null", "-2 a x", "-6 a y"), memo.of(arrived(-3)));
+    assertEquals(List.of("-1 a x", "-3 a y"), memo.of(arrived(-1)));
+    assertEquals(0, memo.kept());
+    assertEquals(List.of("1 a z"), memo.of(arrived(1), pair(1, "z")));
+  }
+
+  @Test
+  void aLeftRowThatNeverCameCannotGo() {
+    Changes memo = new Changes(new JoinMemo(false, true));
+    memo.of(arrived(1));
+    assertThrows(NoSuchElementException.class, () -> memo.of(arrived(-2)));
+  }
+
+  @Test
+  void rowsThatNeverGoAreNotKept() {
+    Changes memo = new Changes(new JoinMemo(true, false));
+    assertEquals(List.of("2 a null"), memo.of(arrived(2)));
+    assertEquals(List.of("2 a x"), memo.of(arrived(2), pair(2, "x")));
+    assertEquals(0, memo.kept());
   }
 
   // -- GroupContents ------------------------------------------------------------------------------
