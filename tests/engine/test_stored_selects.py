@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 import pytest
 from engine.live import Live
@@ -92,6 +94,24 @@ def test_a_select_takes_no_spark_job(live: Live, monkeypatch: pytest.MonkeyPatch
     live.run("SET 'streamsql.sql.semantics' = 'ksqldb';")
     for query, expected in DIALECT.items():
         assert [row.values for row in _answer(live, query + ";").rows] == expected, query
+
+
+def test_a_select_that_is_kept_holds_no_memory(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamsql.serving.serving.FEW", 0)
+    live.run(STANDARD + TABLES)
+    query = "SELECT x.id, y.id FROM $t x JOIN $t y ON x.b = y.b JOIN $s z ON y.a = z.a ORDER BY 2;"
+    assert len(list(_answer(live, query).rows)) == 6
+    plans = [q.plan for kept in live.engine._state.serving._queries._free.values() for q in kept]
+    sorts = [sort for plan in plans for sort in _field(plan, "sorts")]
+    assert len(sorts) >= 4
+    assert all(sort.rowSorter() is None for sort in sorts)
+
+
+def _field(of: Any, name: str) -> Any:
+    """The value of a private field of a Java object."""
+    field = of.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(of)
 
 
 def test_a_repeated_select_has_other_random_values(live: Live) -> None:

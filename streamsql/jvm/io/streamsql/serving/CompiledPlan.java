@@ -2,6 +2,7 @@ package io.streamsql.serving;
 
 import io.streamsql.queries.PlannedRows;
 import io.streamsql.queries.Sessions;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CoalesceExec;
 import org.apache.spark.sql.execution.ExpandExec;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.joins.CartesianProductExec;
@@ -30,6 +32,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
 
 /**
  * A frame over records, planned and compiled once, then run on the caller's thread over given
@@ -78,9 +81,13 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
 
   private final boolean interpreted;
 
-  private CompiledPlan(RDD<InternalRow> rows, boolean interpreted) {
+  /** Each keeps the memory of its last run. */
+  private final List<SortExec> sorts;
+
+  private CompiledPlan(SparkPlan plan, RDD<InternalRow> rows, boolean interpreted) {
     this.rows = rows;
     this.interpreted = interpreted;
+    this.sorts = sorts(plan);
     this.partition = rows.partitions().length == 0 ? null : rows.partitions()[0];
   }
 
@@ -122,7 +129,7 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
     if (rows.partitions().length > 1) {
       throw new IllegalArgumentException("the frame has several partitions");
     }
-    return new CompiledPlan(rows, interpreted);
+    return new CompiledPlan(plan, rows, interpreted);
   }
 
   /**
@@ -180,6 +187,25 @@ public final class CompiledPlan implements UnaryOperator<java.util.Iterator<Inte
       return CollectionConverters.asScala(Collections.emptyIterator());
     }
     return rows.iterator(partition, task);
+  }
+
+  /**
+   * Releases the memory of a run that has ended: a sort holds a page of 1 MB until its next one.
+   */
+  void release() {
+    sorts.forEach(sort -> sort.rowSorter_$eq(null));
+  }
+
+  private static List<SortExec> sorts(SparkPlan plan) {
+    List<SortExec> found = new ArrayList<>();
+    plan.foreach(
+        node -> {
+          if (node instanceof SortExec sort) {
+            found.add(sort);
+          }
+          return BoxedUnit.UNIT;
+        });
+    return found;
   }
 
   /** The settings of a task that runs it. */

@@ -22,6 +22,7 @@ final class PlanRun implements AutoCloseable {
   /** Below all numbers that Spark gives to its tasks. */
   private static final AtomicLong TASKS = new AtomicLong(Long.MIN_VALUE);
 
+  private final CompiledPlan plan;
   private final List<Iterable<InternalRow>> inputs;
   private final TaskMemoryManager memory;
   private final TaskContextImpl task;
@@ -29,6 +30,7 @@ final class PlanRun implements AutoCloseable {
   private boolean closed;
 
   PlanRun(CompiledPlan plan, List<Iterable<InternalRow>> inputs) {
+    this.plan = plan;
     this.inputs = inputs;
     SparkEnv env = SparkEnv.get();
     long number = TASKS.getAndIncrement();
@@ -94,6 +96,7 @@ final class PlanRun implements AutoCloseable {
             });
       } finally {
         memory.cleanUpAllAllocatedMemory();
+        plan.release();
       }
     }
   }
