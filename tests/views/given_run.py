@@ -54,15 +54,20 @@ class GivenDataflow:
 
     def restart(self) -> None:
         """The next batch finds its state in the checkpoint."""
+        # In a process that has ended, no maintenance deletes what the next one reads.
+        self._stores().stop()
         views = self._spark._jvm.io.streamsql.views
         session = self._spark._jsparkSession
         self._run = views.GivenBatches(session, self._dataflow.java, self._checkpoint)
 
     def close(self) -> None:
         """Spark keeps stores open for runs that it does not know to have ended."""
-        state = self._spark._jvm.org.apache.spark.sql.execution.streaming.state
-        getattr(getattr(state, "StateStore$"), "MODULE$").unloadAll()
+        self._stores().stop()
         shutil.rmtree(self._checkpoint.removeprefix("file:"), ignore_errors=True)
+
+    def _stores(self) -> Any:
+        state = self._spark._jvm.org.apache.spark.sql.execution.streaming.state
+        return getattr(getattr(state, "StateStore$"), "MODULE$")
 
     def _results(self, records: list[GivenRecord]) -> list[Result]:
         # Both ways read the stores of the other. Stages take ten times as long.
