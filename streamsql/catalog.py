@@ -22,6 +22,7 @@ from streamsql.schema import (
     Schema,
     TimestampColumn,
     Topic,
+    Watermark,
     is_hidden,
 )
 from streamsql.types import SQLType
@@ -134,12 +135,21 @@ class Source:
     """Of a plain table or a materialized view: its columns in the order of its statement."""
     definitions: tuple[ColumnDefinition, ...] = ()
     """Of a plain table: the columns as its statement defines them."""
+    watermark: Watermark | None = None
+    """WATERMARK FOR, or that of a view which passes such a column on."""
+    append_only: bool = False
+    """Of a plain table or a view: whether rows are added only, as to a stream."""
 
     @property
     def is_plain(self) -> bool:
         """Whether CREATE TABLE without WITH made it: rows are changed by statements alone, and the
         topic is its own."""
         return bool(self.order) and self.created_by_query is None
+
+    @property
+    def grows(self) -> bool:
+        """Whether rows are added only, and none is changed or deleted."""
+        return self.append_only or self.kind is Kind.STREAM
 
     @property
     def is_view(self) -> bool:

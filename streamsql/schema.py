@@ -165,6 +165,15 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class Watermark:
+    """How far the times of a column have come: its greatest value so far, less a delay."""
+
+    column: str
+    delay: int
+    """Microseconds."""
+
+
+@dataclass(frozen=True)
 class Topic:
     """A topic and the encoding of its records. `partitions` is None if unknown."""
 

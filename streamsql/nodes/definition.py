@@ -53,6 +53,15 @@ class ConstraintDefinition:
 
 
 @dataclass(frozen=True)
+class WatermarkDefinition:
+    """`WATERMARK FOR column AS value`."""
+
+    column: str
+    value: Expression
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class DatabaseTable:
     """FROM SOURCE database TABLE 'table': `table` in the syntax of the database."""
 
@@ -63,7 +72,7 @@ class DatabaseTable:
 
 @dataclass(frozen=True)
 class CreateSource(Statement):
-    """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..)
+    """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..) [APPEND ONLY]
     [FROM SOURCE database TABLE 'table'] WITH (..)."""
 
     effect = Effect.DEFINES
@@ -78,6 +87,8 @@ class CreateSource(Statement):
     is_source: bool = False
     constraints: tuple[ConstraintDefinition, ...] = ()
     origin: DatabaseTable | None = None
+    watermark: WatermarkDefinition | None = None
+    append_only: bool = False
 
     @property
     def outside(self) -> bool:

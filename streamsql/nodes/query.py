@@ -274,10 +274,12 @@ class Window:
 
 
 class Emit(Enum):
-    """Whether a query gives every change, or of each window its last result."""
+    """Whether a query gives every change, of each window its last result, or, a materialized view,
+    the rows that can no longer change."""
 
     CHANGES = "CHANGES"
     FINAL = "FINAL"
+    ON_WINDOW_CLOSE = "ON WINDOW CLOSE"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from streamsql.planner.relational.algebra import Field, RelationalPlan, relation
 from streamsql.planner.relational.nullability import never_null
 from streamsql.planner.relational.planning import plan_view
 from streamsql.planner.versions import as_of
-from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic
+from streamsql.schema import ROW_KEY, Column, Kind, Namespace, Schema, Topic, Watermark
 from streamsql.types import STRING
 
 
@@ -63,6 +63,7 @@ def planned_view(statement: CreateMaterializedView, catalog: Catalog) -> View:
 
 def sink_of_view(view: View, name: str, topic: Topic, query_id: str, statement: str) -> Sink:
     """The view as a table of its own topic."""
+    mark = view.plan.watermark
     source = Source(
         name,
         Kind.TABLE,
@@ -71,5 +72,7 @@ def sink_of_view(view: View, name: str, topic: Topic, query_id: str, statement: 
         created_by_query=query_id,
         statement=statement,
         order=tuple(field.name for field in view.plan.output),
+        watermark=mark and Watermark(mark[0].name, mark[1]),
+        append_only=view.plan.grows,
     )
     return Sink(view, source)

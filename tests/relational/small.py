@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
@@ -11,7 +12,7 @@ from streamsql import types
 from streamsql.catalog import Catalog, Source
 from streamsql.nodes import Query, SelectQuery
 from streamsql.parser import parse_one
-from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic
+from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic, Watermark
 from streamsql.types import SQLType
 
 Columns = Sequence[tuple[str, SQLType]]
@@ -51,8 +52,13 @@ def source(name: str, columns: Columns, key: Sequence[str]) -> Source:
     return Source(name, kind, Schema(fields), Topic(name, spec, spec))
 
 
+_READS = (("AT", types.TIMESTAMP), ("SENSOR", types.INT), ("VALUE", types.INT))
+
+
 def catalog() -> Catalog:
     found = Catalog()
+    reads = replace(source("READS", _READS, ()), watermark=Watermark("AT", 600_000_000))
+    found.put(reads)
     for name, (columns, key) in TABLES.items():
         found.put(source(name, columns, key))
     return found

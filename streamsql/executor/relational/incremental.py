@@ -25,10 +25,13 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.relational import groups, joins, native
 from streamsql.executor.relational.maintenance import Maintenance
 from streamsql.executor.relational.native import WEIGHT
+from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import (
     Aggregate,
     AtMostOne,
+    ClosedRows,
     Expand,
+    Field,
     Filter,
     Generate,
     Growth,
@@ -61,6 +64,8 @@ class ViewLowering(Maintenance):
     root: Relation
     _done: dict[Relation, DataFrame] = field(default_factory=dict)
     _read: dict[str, DataFrame] = field(default_factory=dict)
+    _watermarks: dict[str, DataFrame] = field(default_factory=dict)
+    """By source: of each batch, the watermark at its end."""
 
     def __post_init__(self) -> None:
         self._uses = Counter(_edges(self.root))
@@ -91,6 +96,8 @@ class ViewLowering(Maintenance):
                 return native.generated(self.changes(relation.input), relation)
             case TemporalFilter():
                 return self._temporal(relation)
+            case ClosedRows():
+                return self._closed(relation)
             case UnionAll():
                 frames = [self.changes(each) for each in relation.relations]
                 return native.united(frames, relation, _CARRIED)
@@ -150,7 +157,11 @@ class ViewLowering(Maintenance):
         names = names or list(self.keys.get(node.source, ())[:1])
         present = ~quoted(NULL_COLUMN)
         if node.growth is Growth.APPENDED:
-            added = rows.where(present).select(F.lit(1).cast("bigint").alias(WEIGHT), *names)
+            one = F.lit(1).cast("bigint").alias(WEIGHT)
+            if node.watermark is not None:
+                added = rows.where(present).select(one, OFFSET_COLUMN, PARTITION_COLUMN, *names)
+                return self._on_time(added, node, names)
+            added = rows.where(present).select(one, *names)
             return self.dataflow.shared(added) if len(same) > 1 else added
         key = self.keys[node.source]
         rows = self._wanted(rows, same)
@@ -165,9 +176,14 @@ class ViewLowering(Maintenance):
         )
         placed = self.placed(records, OFFSET_COLUMN, PARTITION_COLUMN).select("key", "row")
         changes = self.operated(placed, "LatestRows")
+        found = self._columns(changes, kind)
+        return found if node.watermark is None else self._on_time(found, node, names)
+
+    def _columns(self, changes: DataFrame, kind: StructType) -> DataFrame:
+        """Changes (weight, row) of a source in its columns."""
         row = self.scope.jvm.unpack(F.col("row"), kind)
         return changes.select(F.col("weight").alias(WEIGHT), row.alias("$row")).select(
-            WEIGHT, *(quoted("$row").getField(name).alias(name) for name in names)
+            WEIGHT, *(quoted("$row").getField(name).alias(name) for name in kind.names)
         )
 
     def _wanted(self, rows: DataFrame, scans: Sequence[Scan]) -> DataFrame:
@@ -194,27 +210,80 @@ class ViewLowering(Maintenance):
         moment = node.until if node.since is None else node.since
         assert moment is not None and not (node.since and node.until)
         fields = node.input.fields
-        parts = self.dataflow.partitions
-        row = self.packed(fields)
-        changes = self.changes(node.input).select(
-            self._number(F.pmod(F.hash(row), F.lit(parts))).alias("key"),
-            row.alias("row"),
-            quoted(WEIGHT).alias("weight"),
-            F.unix_micros(native.column(moment)).alias("moment"),
-        )
-        clock = self.dataflow.clock().select(
-            F.explode(F.sequence(F.lit(0), F.lit(parts - 1))).alias("part"), "moment"
-        )
-        clock = clock.select(
-            self._number(F.col("part")).alias("key"),
-            F.lit(None).cast("binary").alias("row"),
-            F.lit(0).cast("bigint").alias("weight"),
-            "moment",
-        )
+        changes = self._placed(self.changes(node.input), fields, moment)
+        clock = self._everywhere(self.dataflow.clock(), 0)
         number = len(self.scope.layouts.stores) + 1
         rows = changes.unionAll(clock)
         result = self.keyed(rows, "TemporalRows", number, node.since is not None)
         return self.unpacked(result, {"row": fields})
+
+    def _on_time(self, rows: DataFrame, node: Scan, names: Sequence[str]) -> DataFrame:
+        """The changes of a source without late rows; what the log orders is judged in its order."""
+        assert node.watermark is not None
+        own, delay = node.watermark
+        name = next(name for name, each in node.columns if each == own)
+        time = quoted(name)
+        kind = StructType([rows.schema[name] for name in names])
+        in_order = OFFSET_COLUMN in rows.columns
+        zero = F.lit(0).cast("bigint")
+        row = self.scope.jvm.pack(F.struct(*map(quoted, names)), kind)
+        changes = rows.where(time.isNotNull()).select(
+            row.alias("key"),
+            row.alias("row"),
+            quoted(WEIGHT).alias("weight"),
+            F.unix_micros(time).alias("time"),
+            (quoted(PARTITION_COLUMN).cast("bigint") if in_order else zero).alias("partition"),
+            F.lit(1).cast("bigint").alias("stage"),
+            (quoted(OFFSET_COLUMN) if in_order else zero).alias("offset"),
+        )
+        ends = self.dataflow.clock().select(
+            F.lit(b"").alias("key"),
+            F.lit(None).cast("binary").alias("row"),
+            *(zero.alias(name) for name in ("weight", "time", "partition")),
+            F.explode(F.array(zero, F.lit(2).cast("bigint"))).alias("stage"),
+            zero.alias("offset"),
+        )
+        ordered = changes.unionAll(ends).repartition(1)
+        ordered = ordered.sortWithinPartitions("stage", "partition", "offset", "key")
+        found = self.operated(ordered.drop("offset"), "OnTimeRows", delay, in_order)
+        mark = F.col("watermark")
+        self._watermarks[node.source] = found.where(F.col("row").isNull()).select(mark)
+        taken = found.where(F.col("row").isNotNull())
+        values = self.scope.jvm.unpack(F.col("row"), kind).getField(name)
+        late = self.scope.jvm.late(
+            F.unix_millis(values), F.floor(mark / 1000), self.scope.log, "Watermark"
+        )
+        return self._columns(taken.where(F.when(mark.isNull(), True).otherwise(late)), kind)
+
+    def _closed(self, node: ClosedRows) -> DataFrame:
+        """The rows that the watermarks have passed: each partition gets these in each batch."""
+        changes = self._placed(self.changes(node.input), node.input.fields, node.closes)
+        for number, source in enumerate(node.sources):
+            clock = self._watermarks[source].select(F.col("watermark").alias("moment"))
+            changes = changes.unionAll(self._everywhere(clock, number))
+        result = self.keyed(changes, "ClosedRows", len(node.sources))
+        return self.unpacked(result, {"row": node.fields})
+
+    def _placed(self, rows: DataFrame, fields: Sequence[Field], moment: Expression) -> DataFrame:
+        """Rows with a moment, in any partition that equal ones share."""
+        row = self.packed(fields)
+        return rows.select(
+            self._number(F.pmod(F.hash(row), F.lit(self.dataflow.partitions))).alias("key"),
+            row.alias("row"),
+            quoted(WEIGHT).alias("weight"),
+            F.unix_micros(native.column(moment)).alias("moment"),
+        )
+
+    def _everywhere(self, clock: DataFrame, number: int) -> DataFrame:
+        """The moment of a clock, for each partition, without a row."""
+        parts = F.sequence(F.lit(0), F.lit(self.dataflow.partitions - 1))
+        clock = clock.select(F.explode(parts).alias("part"), "moment")
+        return clock.select(
+            self._number(F.col("part")).alias("key"),
+            F.lit(None).cast("binary").alias("row"),
+            F.lit(number).cast("bigint").alias("weight"),
+            "moment",
+        )
 
     def _number(self, number: Column) -> Column:
         return self.scope.jvm.pack(F.struct(number.cast("int").alias("n")), _NUMBER)

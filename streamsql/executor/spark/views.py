@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 OperatorName = Literal[
     "Accumulators",
+    "ClosedRows",
     "DeltaJoin",
     "GroupContents",
     "JoinMemo",
     "LatestRows",
+    "OnTimeRows",
     "RowCounts",
     "TemporalJoin",
     "TemporalRows",

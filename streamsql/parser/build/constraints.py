@@ -7,15 +7,22 @@ from typing import NamedTuple
 
 from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import ColumnDefinition, ColumnRole, ConstraintDefinition, Expression
+from streamsql.nodes import (
+    ColumnDefinition,
+    ColumnRole,
+    ConstraintDefinition,
+    Expression,
+    WatermarkDefinition,
+)
 from streamsql.schema import OnViolation
 
 
 class SourceColumns(NamedTuple):
-    """Columns and constraints, each in their order."""
+    """Columns and constraints, each in their order, and a watermark."""
 
     columns: tuple[ColumnDefinition, ...]
     constraints: tuple[ConstraintDefinition, ...]
+    watermark: WatermarkDefinition | None = None
 
 
 class PrimaryKey(NamedTuple):
@@ -41,6 +48,11 @@ def constraints_alone(given: SourceColumns | None) -> tuple[ConstraintDefinition
     """Of a query's result, which has its columns from the query; ParseError where others stand."""
     if given is None:
         return ()
+    if given.watermark is not None:
+        raise ParseError(
+            "a watermark belongs to the source of a query, and not to its result",
+            span=given.watermark.span,
+        )
     if given.columns:
         raise ParseError(
             "the columns of a query's result come from its SELECT",
@@ -54,15 +66,25 @@ class ConstraintBuilder:
     """CONSTRAINT .. EXPECT (..) ON VIOLATION .."""
 
     def source_columns(
-        self, span: Span, *given: ColumnDefinition | ConstraintDefinition | PrimaryKey
+        self,
+        span: Span,
+        *given: ColumnDefinition | ConstraintDefinition | PrimaryKey | WatermarkDefinition,
     ) -> SourceColumns:
         columns = tuple(one for one in given if isinstance(one, ColumnDefinition))
         for key in given:
             if isinstance(key, PrimaryKey):
                 columns = _keyed(columns, key)
-        return SourceColumns(
-            columns, tuple(one for one in given if isinstance(one, ConstraintDefinition))
-        )
+        marks = [one for one in given if isinstance(one, WatermarkDefinition)]
+        if len(marks) > 1:
+            raise ParseError("a source has one watermark", span=marks[1].span)
+        constraints = tuple(one for one in given if isinstance(one, ConstraintDefinition))
+        return SourceColumns(columns, constraints, marks[0] if marks else None)
+
+    def watermark(self, span: Span, column: str, value: Expression) -> WatermarkDefinition:
+        return WatermarkDefinition(column, value, span)
+
+    def append_only(self, span: Span, word: str) -> bool:
+        return True
 
     def primary_key(self, span: Span, names: tuple[str, ...]) -> PrimaryKey:
         return PrimaryKey(names, span)

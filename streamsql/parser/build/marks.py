@@ -227,6 +227,27 @@ def _inside(word: str, terminal: str) -> Callable[[list[Token], int], None]:
     return meaning
 
 
+def _watermark(tokens: list[Token], i: int) -> str | None:
+    """WATERMARK FOR column AS value stands among the columns of CREATE."""
+    element = tokens[0].type == "CREATE" and _type(tokens, i - 1) in ("LPAR", "COMMA")
+    declares = _text(tokens, i + 1) == "FOR" and _type(tokens, i + 3) == "AS"
+    return "WATERMARK" if element and declares else None
+
+
+def _append(tokens: list[Token], i: int) -> str | None:
+    """APPEND ONLY follows the columns of CREATE."""
+    behind = tokens[0].type == "CREATE" and _type(tokens, i - 1) == "RPAR"
+    return "APPEND_ONLY" if behind and _text(tokens, i + 1) == "ONLY" else None
+
+
+_ON_CLOSE = ("ON", "WINDOW", "CLOSE")
+
+
+def _emit(tokens: list[Token], i: int) -> str | None:
+    closes = tuple(_text(tokens, i + n) for n in (1, 2, 3)) == _ON_CLOSE
+    return "EMIT_ON_CLOSE" if closes else None
+
+
 def _session(tokens: list[Token], i: int) -> str | None:
     """SESSION WITH GAP is a frame of a window function."""
     frames = [_text(tokens, i + n) for n in (1, 2)] == ["WITH", "GAP"]
@@ -239,6 +260,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
         word: _between(word, _ENDS_A_RELATION | _LITERALS | {"LEFT"}, frozenset({"JOIN"}))
         for word in ("ANTI", "SEMI")
     },
+    "APPEND": _append,
     "AS": _as_of,
     "ASOF": _between("ASOF", _ENDS_A_RELATION | _LITERALS, _JOINS),
     "ALL": _between("ALL_OF", _COMPARISONS, frozenset({"LPAR"})),
@@ -250,6 +272,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "LEADING": _trim_side,
     "TRAILING": _trim_side,
     "CROSS": _between("CROSS", _ENDS_A_RELATION | _LITERALS, frozenset({"JOIN"})),
+    "EMIT": _emit,
     "EPOCH": _epoch,
     "EXCEPT": _excluded,
     "EXCLUDE": _excluded,
@@ -273,6 +296,7 @@ _MEANINGS: dict[str, Callable[[list[Token], int], str | None]] = {
     "TRY_CAST": lambda tokens, i: "TRY_CAST" if _type(tokens, i + 1) == "LPAR" else None,
     "VALUES": _values,
     "VERSION": _version("VERSION_AS_OF"),
+    "WATERMARK": _watermark,
     "WINDOW": _window,
 }
 

@@ -481,6 +481,9 @@ class QueryBuilder:
     def emit_final(self, span: Span) -> Emit:
         return Emit.FINAL
 
+    def emit_on_window_close(self, span: Span, *words: str) -> Emit:
+        return Emit.ON_WINDOW_CLOSE
+
     def limit_first(self, span: Span, count: Bounds, skipped: int | None = None) -> Bounds:
         return replace(count, offset=skipped)
 

@@ -34,6 +34,7 @@ class DefinitionBuilder:
         if_not_exists: bool | None,
         name: str,
         given: SourceColumns | None,
+        append_only: bool | None,
         origin: n.DatabaseTable | None,
         properties: tuple[Property, ...] | None,
     ) -> n.CreateSource:
@@ -47,6 +48,8 @@ class DefinitionBuilder:
             is_source=bool(source),
             constraints=given.constraints if given else (),
             origin=origin,
+            watermark=given.watermark if given else None,
+            append_only=bool(append_only),
             span=span,
         )
 

@@ -66,10 +66,18 @@ def _constraint(node: n.ConstraintDefinition) -> str:
     return f"CONSTRAINT {name(node.name)} EXPECT ({condition}) ON VIOLATION {action}"
 
 
+@to_sql.register
+def _watermark(node: n.WatermarkDefinition) -> str:
+    return f"WATERMARK FOR {name(node.column)} AS {expression_sql(node.value)}"
+
+
 def _columns(
-    columns: tuple[n.ColumnDefinition, ...], constraints: tuple[n.ConstraintDefinition, ...] = ()
+    columns: tuple[n.ColumnDefinition, ...],
+    constraints: tuple[n.ConstraintDefinition, ...] = (),
+    watermark: n.WatermarkDefinition | None = None,
 ) -> str:
     given = [*map(_column_definition, columns), *map(_constraint, constraints)]
+    given += [_watermark(watermark)] if watermark else []
     return listed(*given) if given else ""
 
 
@@ -85,7 +93,8 @@ def _create_source(node: n.CreateSource) -> str:
         node.kind.value,
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
-        _columns(node.columns, node.constraints),
+        _columns(node.columns, node.constraints, node.watermark),
+        node.append_only and "APPEND ONLY",
         node.origin and to_sql(node.origin),
         _properties(node.properties),
     )

@@ -18,6 +18,7 @@ from streamsql.nodes import (
 from streamsql.planner.changes.columns import ColumnChange, upgrade
 from streamsql.planner.changes.users import users_of_columns
 from streamsql.planner.ddl.constraints import check_unconstrained
+from streamsql.planner.ddl.watermarks import check_no_watermark
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange
@@ -168,6 +169,7 @@ def _changed(
         return source
     _check_role(column, source, span)
     check_unconstrained(column.name, source, span)
+    check_no_watermark(column.name, source, span)
     if users := users_of_columns(source, altered, catalog):
         raise PlanError(
             f"Cannot alter column {quote(name)}: {source.name} is used by {', '.join(users)}.",

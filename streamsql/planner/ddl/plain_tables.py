@@ -10,6 +10,7 @@ from streamsql.nodes import CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.ddl.columns import declared_schema
 from streamsql.planner.ddl.topics import existing_topic
+from streamsql.planner.ddl.watermarks import declared_watermark
 from streamsql.planner.plans.statements import SourcePlan, TopicLookup
 from streamsql.planner.relational.typing import standard
 from streamsql.schema import ROW_KEY, Column, FormatSpec, Kind, Namespace, Schema, Topic
@@ -53,6 +54,14 @@ def plan_plain_table(
     schema = Schema(tuple(replace(c, type=standard(c.type)) for c in schema))
     if not schema.key:
         schema = Schema((Column(ROW_KEY, STRING, Namespace.KEY), *schema))
+    watermark = declared_watermark(statement, schema)
+    if statement.append_only and any(c.name != ROW_KEY for c in schema.key):
+        raise UnsupportedError(
+            f"{quote(statement.name)} is APPEND ONLY and has a PRIMARY KEY, whose rows INSERT "
+            "replaces.",
+            hint="Leave PRIMARY KEY out: each row then has a hidden key of its own.",
+            span=statement.span,
+        )
     spec = FormatSpec(FORMAT)
     source = Source(
         statement.name,
@@ -62,5 +71,7 @@ def plan_plain_table(
         statement=statement_sql(statement),
         order=tuple(column.name for column in statement.columns),
         definitions=statement.columns,
+        watermark=watermark,
+        append_only=statement.append_only,
     )
     return SourcePlan(source, create_topic=topics is not None, replaces=False)

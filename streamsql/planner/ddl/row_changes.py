@@ -86,6 +86,12 @@ def plain_table(name: str, catalog: Catalog, span: Span | None, what: str) -> So
             "INTO .. VALUES replaces the row of a key.",
             span=span,
         )
+    if source.append_only:
+        raise UnsupportedError(
+            f"{what} is not supported for {quote(name)}, which is APPEND ONLY.",
+            hint="DROP TABLE deletes it with its rows.",
+            span=span,
+        )
     return source
 
 

@@ -20,6 +20,7 @@ from streamsql.planner.ddl.plain_tables import is_plain, plan_plain_table
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
+from streamsql.planner.ddl.watermarks import check_not_append_only, declared_watermark
 from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
 from streamsql.planner.with_clause.changes import check_change_source, tells_changes
 from streamsql.planner.with_clause.format_choice import check_formats, formats_of_source
@@ -51,6 +52,7 @@ def plan_create_source(
     check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
     if is_plain(statement):
         return plan_plain_table(statement, catalog, topics)
+    check_not_append_only(statement)
     if statement.outside:
         return SourcePlan(_lookup(statement, catalog), False, False)
     capture: Capture | None = None
@@ -90,6 +92,7 @@ def plan_create_source(
         statement.is_source,
         statement=statement_sql(statement),
         capture=capture,
+        watermark=declared_watermark(statement, schema),
     )
     constraints = declared_constraints(statement.constraints, source, catalog.types)
     source = replace(source, constraints=constraints)

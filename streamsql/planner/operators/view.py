@@ -127,4 +127,6 @@ class View(Operator):
                 return (
                     "a temporal join depends on the order in which the rows of both sides arrived"
                 )
+            if isinstance(each, algebra.ClosedRows):
+                return "rows wait for the watermark, and late ones are not taken"
         return None

@@ -14,6 +14,7 @@ from streamsql.planner.relational.algebra import (
     Added,
     Aggregate,
     AtMostOne,
+    ClosedRows,
     Expand,
     Field,
     Filter,
@@ -64,6 +65,11 @@ def _temporal(node: TemporalFilter, sources: Sources) -> Lineage:
     found = lineage_of(node.input, sources)
     bounds = [bound for bound in (node.since, node.until) if bound is not None]
     return found.influenced(found.influences_of(Transformation.FILTER, bounds))
+
+
+def _closed(node: ClosedRows, sources: Sources) -> Lineage:
+    found = lineage_of(node.input, sources)
+    return found.influenced(found.influences_of(Transformation.FILTER, [node.closes]))
 
 
 def _project(node: Project, sources: Sources) -> Lineage:
@@ -171,6 +177,7 @@ _LINEAGE: dict[type[Relation], Callable[..., Lineage]] = {
     Values: _values,
     Filter: _filter,
     TemporalFilter: _temporal,
+    ClosedRows: _closed,
     Project: _project,
     Expand: _expand,
     Generate: _generate,

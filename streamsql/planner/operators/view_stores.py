@@ -8,6 +8,7 @@ from streamsql.planner.operators.operator import StateStore
 from streamsql.planner.relational.algebra import (
     Aggregate,
     AtMostOne,
+    ClosedRows,
     Field,
     Growth,
     Join,
@@ -41,9 +42,19 @@ def _of_result(plan: RelationalPlan) -> Iterator[StateStore]:
 
 def _of(relation: Relation) -> Iterator[StateStore]:
     match relation:
-        case Scan(growth=Growth.REPLACED):
+        case Scan():
             name = quote(relation.source)
-            yield StateStore(f"the rows of {name}", "key", f"grows with the keys of {name}")
+            if relation.watermark is not None:
+                yield StateStore(f"the watermark of {name}", "partition", "one for each partition")
+            if relation.growth is Growth.REPLACED:
+                yield StateStore(f"the rows of {name}", "key", f"grows with the keys of {name}")
+        case ClosedRows():
+            names = ", ".join(map(quote, relation.sources))
+            yield StateStore(
+                "rows that may still change",
+                "time",
+                f"a row goes when the watermark of {names} passes",
+            )
         case TemporalFilter():
             growth = (
                 "a row goes when its time has passed"

@@ -80,6 +80,8 @@ class Scan(Relation):
     """The primary key, where it is among the fields; empty for a stream."""
     version: VersionAsOf | None = None
     """Of a table of Iceberg: the snapshot, if it is not the present one."""
+    watermark: tuple[Field, int] | None = None
+    """The column and the delay (microseconds) of the watermark below which rows are not taken."""
 
     @property
     def read_as(self) -> str:
@@ -184,6 +186,21 @@ class TemporalFilter(Relation):
     """A TIMESTAMP of a row, from which on it is in the result."""
     until: Expression | None = None
     """A TIMESTAMP of a row, from which on it is not."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+
+@dataclass(frozen=True)
+class ClosedRows(Relation):
+    """The rows that can no longer change: those whose time has been passed by the watermarks of all
+    sources. One for which it is null is not there."""
+
+    input: Relation
+    closes: Expression
+    """A TIMESTAMP of a row: the least watermark at which it is final."""
+    sources: tuple[str, ...]
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -379,3 +396,7 @@ class RelationalPlan:
     """Fields that identify a row, of the root; None: the row and its number do."""
     order: tuple[Expression, ...] = ()
     """ORDER BY of the whole, which has meaning for a pull query only."""
+    grows: bool = False
+    """Of a view: whether rows are added only, and none is changed or taken back."""
+    watermark: tuple[Field, int] | None = None
+    """Of such a view: the column and the delay of a watermark that it passes on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -61,7 +62,7 @@ def for_spark(plan: RelationalPlan) -> RelationalPlan:
         return with_expressions(relation, spark)
 
     root, order = _with_sort_keys(anywhere(plan.root, of), [spark(part) for part in plan.order])
-    return RelationalPlan(root, plan.output, plan.key, order)
+    return replace(plan, root=root, order=order)
 
 
 def _with_sort_keys(

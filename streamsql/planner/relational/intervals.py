@@ -69,6 +69,12 @@ def constant(expression: Expression) -> Interval | None:
     return None
 
 
+def span(expression: Expression) -> int | None:
+    """The microseconds of a constant interval; None where it has months, or is not constant."""
+    found = constant(expression)
+    return None if found is None or found.months else found.length
+
+
 def _scaled(product: Expression) -> Interval | None:
     sides = [product.this, product.expression]
     if isinstance(product, exp.Mul) and constant(sides[0]) is None:

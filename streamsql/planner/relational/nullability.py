@@ -8,6 +8,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.relational.algebra import (
     Aggregate,
     AtMostOne,
+    ClosedRows,
     Field,
     Filter,
     Generate,
@@ -28,7 +29,7 @@ def never_null(relation: Relation, field: Field) -> bool:
     match relation:
         case Scan():
             return field in relation.key
-        case Filter() | TopRows() | AtMostOne() | WindowFunctions() | Generate():
+        case Filter() | ClosedRows() | TopRows() | AtMostOne() | WindowFunctions() | Generate():
             return field in relation.input.fields and never_null(relation.input, field)
         case Project():
             return _given(relation.input, dict(relation.items)[field])

@@ -20,10 +20,12 @@ from streamsql.planner.relational.algebra import (
 )
 from streamsql.planner.relational.binder.queries import QueryBinder
 from streamsql.planner.relational.binder.select import UNNAMED
+from streamsql.planner.relational.closing import closed, passed_on
 from streamsql.planner.relational.decorrelation import decorrelated
 from streamsql.planner.relational.dependent import anywhere
 from streamsql.planner.relational.dialect import for_spark
 from streamsql.planner.relational.expressions import Ids, column
+from streamsql.planner.relational.growth import only_grows
 from streamsql.planner.relational.keys import best
 from streamsql.planner.relational.rules import optimized
 from streamsql.planner.relational.rules.projections import merged
@@ -33,7 +35,10 @@ from streamsql.planner.relational.rules.temporal import with_temporal_filters
 def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ()) -> RelationalPlan:
     """The plan of a materialized view's query, with expressions for Spark; `columns` name those of
     the result."""
-    plan = _named(standard_plan(query, catalog), columns, query)
+    closes = query.emit is nodes.Emit.ON_WINDOW_CLOSE
+    ids = Ids()
+    plan = _planned(replace(query, emit=None) if closes else query, catalog, ids)
+    plan = _named(plan, columns, query)
     _check_followed(plan, catalog, query)
     if any(isinstance(each, Recursion) for each in relations(plan.root)):
         raise UnsupportedError(
@@ -41,7 +46,12 @@ def plan_view(query: nodes.Query, catalog: Catalog, columns: Sequence[str] = ())
             hint="A SELECT takes it; a view joins a table with itself once for each level.",
             span=query.span,
         )
-    return for_spark(replace(plan, root=with_temporal_filters(plan.root), order=()))
+    root = with_temporal_filters(plan.root)
+    if closes:
+        root = closed(root, catalog, ids, query.span)
+    grows = closes or only_grows(root)
+    mark = passed_on(root, plan.output, catalog) if grows else None
+    return for_spark(replace(plan, root=root, order=(), grows=grows, watermark=mark))
 
 
 def _check_followed(plan: RelationalPlan, catalog: Catalog, query: nodes.Query) -> None:
@@ -89,7 +99,10 @@ def plan_query(query: nodes.Query, catalog: Catalog) -> RelationalPlan:
 def standard_plan(query: nodes.Query, catalog: Catalog, *, once: bool = False) -> RelationalPlan:
     """The plan of a query; its expressions have PostgreSQL's meaning. `once`: all of its rows
     arrive at one moment, which makes a temporal join a join."""
-    ids = Ids()
+    return _planned(query, catalog, Ids(), once)
+
+
+def _planned(query: nodes.Query, catalog: Catalog, ids: Ids, once: bool = False) -> RelationalPlan:
     bound = QueryBinder(catalog, ids).bind(query)
     relation = anywhere(bound.relation, _at_once) if once else bound.relation
     root = optimized(decorrelated(relation, ids), bound)

@@ -130,6 +130,12 @@ def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
 
 
 def _build(query: Query, place: _Place) -> Built:
+    if query.emit is Emit.ON_WINDOW_CLOSE:
+        raise UnsupportedError(
+            "EMIT ON WINDOW CLOSE ends the query of CREATE MATERIALIZED VIEW.",
+            hint="EMIT FINAL gives the last result of each window of a stream.",
+            span=query.span,
+        )
     if not query.union:
         return _build_select(query, place)
     if query.emit is Emit.FINAL:

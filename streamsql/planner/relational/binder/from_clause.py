@@ -140,7 +140,8 @@ class FromBinder:
         scan = Scan(
             source.name,
             (*shown, *hidden),
-            Growth.REPLACED if table else Growth.APPENDED,
+            # The records of a view may be there twice, those of a plain table are not.
+            Growth.APPENDED if source.grows and not source.is_view else Growth.REPLACED,
             # Of a table of Iceberg, no index keeps the key unique.
             key if table and not source.is_lake else (),
             node.version,

@@ -44,7 +44,8 @@ class QueryBinder:
         if query.emit is not None:
             raise PlanError(
                 "EMIT has no meaning in a relational query",
-                hint="A materialized view always holds the query's result.",
+                hint="A materialized view always holds the query's result. EMIT ON WINDOW CLOSE "
+                "ends its whole query.",
                 span=query.span,
             )
         if query.window is not None:

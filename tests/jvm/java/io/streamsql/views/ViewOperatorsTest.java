@@ -310,6 +310,64 @@ final class ViewOperatorsTest {
     assertEquals(List.of("-1 c"), rows.of(clock(300)));
   }
 
+  // -- ClosedRows and OnTimeRows ------------------------------------------------------------------
+
+  private static Object[] watermark(long source, long moment) {
+    return row("k", NO_ROW, source, moment);
+  }
+
+  @Test
+  void aRowIsThereOnceAllWatermarksHavePassed() {
+    Changes rows = new Changes(new ClosedRows(2));
+    assertEquals(List.of(), rows.of(row("k", "a", 1L, 20L), watermark(0, 50)));
+    assertEquals(List.of(), rows.of(watermark(1, 19), row("k", "b", 1L, 30L)));
+    assertEquals(List.of("1 a"), rows.of(watermark(1, 20), row("k", "c", 1L, null)));
+    // A watermark never goes back, and is known in batches that do not have it.
+    assertEquals(List.of(), rows.of(watermark(1, 5), row("k", "b", -1L, 30L)));
+    assertEquals(List.of("1 d"), rows.of(row("k", "d", 1L, 20L)));
+    assertEquals(List.of(), rows.of(watermark(1, 40)));
+  }
+
+  private static Object[] source(String row, long time, long partition) {
+    return row(row, row, 1L, time, partition, 1L);
+  }
+
+  private static Object[] stage(long stage) {
+    return row(stage == OnTimeRows.BEGIN ? "" : "~", NO_ROW, 0L, 0L, 0L, stage);
+  }
+
+  @Test
+  void aRowIsLateByTheRowsBeforeIt() {
+    Changes rows = new Changes(new OnTimeRows(5, true));
+    Object[] begin = stage(OnTimeRows.BEGIN);
+    Object[] end = stage(OnTimeRows.END);
+    assertEquals(
+        List.of("0 null 15", "1 a null", "1 b null", "1 c 15", "1 d null"),
+        rows.of(
+            begin,
+            source("a", 10, 0),
+            source("b", 20, 0),
+            source("c", 14, 0),
+            source("d", 15, 0),
+            end));
+    // A partition that begins later is behind the watermark, or holds it back.
+    assertEquals(
+        List.of("0 null 25", "1 e null", "1 f 15", "1 g null"),
+        rows.of(begin, source("e", 40, 0), source("f", 14, 1), source("g", 30, 1), end));
+    assertEquals(List.of("0 null 25"), rows.of(begin, end));
+  }
+
+  @Test
+  void withoutAnOrderARowIsLateByTheBatchesBefore() {
+    Changes rows = new Changes(new OnTimeRows(5, false));
+    Object[] begin = stage(OnTimeRows.BEGIN);
+    Object[] end = stage(OnTimeRows.END);
+    assertEquals(
+        List.of("0 null 15", "1 a null", "1 b null"),
+        rows.of(begin, source("b", 20, 0), source("a", 10, 0), end));
+    assertEquals(List.of("0 null 15", "1 c 15"), rows.of(begin, source("c", 14, 0), end));
+  }
+
   // -- ViewRows -----------------------------------------------------------------------------------
 
   @Test
