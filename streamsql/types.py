@@ -30,6 +30,8 @@ INTERVAL_UNIT = DataType(this=_T.INTERVAL)
 
 _ZONE = "zone"
 """In the `meta` of a TIMESTAMP, which no comparison of types sees: whether it has a time zone."""
+LENGTH = "length"
+"""In the `meta` of STRING: the most characters that a cast to VARCHAR(n) of standard SQL keeps."""
 TIMESTAMPTZ = TIMESTAMP.copy()
 """TIMESTAMP as SQL spells it where TIMESTAMP alone has no time zone."""
 TIMESTAMPTZ.meta[_ZONE] = True

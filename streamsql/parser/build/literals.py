@@ -39,7 +39,10 @@ class TypeBuilder:
             return self.decimal_type(span, *parameters[:2])
         if known not in (types.STRING, types.TIMESTAMP, types.TIME):
             raise ParseError(f"type {name} takes no parameters", span=span)
-        return self.named_type(span, name)
+        kind = self.named_type(span, name)
+        if known == types.STRING and parameters[0].isdecimal():
+            kind.meta[types.LENGTH] = int(parameters[0])
+        return kind
 
     def decimal_type(self, span: Span, precision: str | None = None, scale: str = "0") -> SQLType:
         if precision is None:

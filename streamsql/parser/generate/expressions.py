@@ -307,7 +307,10 @@ def _within_group(node: exp.WithinGroup) -> Printed:
 
 
 def _cast(node: exp.Cast) -> Printed:
-    return PRIMARY, f"CAST({expression_sql(node.this)} AS {type_sql(node.args['to'])})"
+    kind = node.args["to"]
+    length = kind.meta.get(types.LENGTH)
+    target = type_sql(kind) if length is None else f"VARCHAR({length})"
+    return PRIMARY, f"CAST({expression_sql(node.this)} AS {target})"
 
 
 def _try_cast(node: exp.TryCast) -> Printed:

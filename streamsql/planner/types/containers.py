@@ -73,7 +73,8 @@ def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool 
 
 def cast(node: exp.Cast, scope: Scope) -> Expression:
     """Types CAST; TypeMismatchError if the types are not convertible."""
-    target = node.to
+    # In ksqlDB's statements VARCHAR(3) is a text of any length.
+    target = types.STRING.copy() if types.LENGTH in node.to.meta else node.to
     value = scope.infer(expecting(_dated(node.this, target), target))
     source = type_of(value)
     if not types.can_cast(source, target):

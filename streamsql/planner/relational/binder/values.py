@@ -20,6 +20,7 @@ from streamsql.planner.relational.binder.scopes import has_column, resolve, whol
 from streamsql.planner.relational.expressions import (
     cast,
     column,
+    number,
     operand,
     typed,
 )
@@ -172,6 +173,9 @@ class ValueRules(Rules):
 
     def _cast(self, node: exp.Cast) -> Expression:
         target = typing.standard(node.args["to"])
+        if (length := node.args["to"].meta.get(types.LENGTH)) is not None:
+            whole = self.bind(type(node)(this=node.this, to=STRING.copy()))
+            return self.bound_call("SUBSTRING", [coerced(whole, STRING), number(1), number(length)])
         if types.is_array(target) and _is_empty(node.this):
             return cast(exp.Array(expressions=[]), target)
         value = self.bind(node.this)
