@@ -47,7 +47,7 @@ from streamsql.planner.relational.expressions import (
     number,
     typed,
 )
-from streamsql.planner.relational.intervals import length, span
+from streamsql.planner.relational.intervals import constant_number, length, span
 from streamsql.planner.relational.rules.pruning import exactly
 from streamsql.types import BIGINT, TIMESTAMP, quote
 from streamsql.values.intervals import Interval
@@ -147,8 +147,9 @@ def passed_on(
 ) -> tuple[Field, int] | None:
     """The watermark that a view, whose rows are added only, passes on: a column that it carries
     unchanged, with its delay."""
-    if isinstance(root, ClosedRows) or any(isinstance(r, ClosedRows) for r in relations(root)):
-        return _of_closed(root, output)
+    gate = next((each for each in relations(root) if isinstance(each, ClosedRows)), None)
+    if gate is not None:
+        return _of_closed(gate, output)
     times = _Following(catalog, Ids()).follow(root).times
     for each in output:
         time = times.get(each.id)
@@ -157,9 +158,8 @@ def passed_on(
     return None
 
 
-def _of_closed(root: Relation, output: Sequence[Field]) -> tuple[Field, int] | None:
+def _of_closed(gate: ClosedRows, output: Sequence[Field]) -> tuple[Field, int] | None:
     """Rows come in the order of the time at which they close, unless they wait for others."""
-    gate = next(each for each in relations(root) if isinstance(each, ClosedRows))
     by = gate.closes.this if isinstance(gate.closes, exp.Add) else gate.closes
     shown = next((each for each in output if each.id == id_of(by)), None)
     return None if shown is None else (shown, 0)
@@ -537,11 +537,5 @@ def _reach(window: Expression) -> tuple[int, int] | None:
 
 
 def _constant(value: Expression) -> int | None:
-    while isinstance(value, exp.Paren):
-        value = value.this
-    if isinstance(value, exp.Neg):
-        inner = _constant(value.this)
-        return None if inner is None else -inner
-    if isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit():
-        return int(value.name)
-    return None
+    found = constant_number(value)
+    return int(found) if found is not None and found == int(found) else None
